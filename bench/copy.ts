@@ -4,13 +4,10 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Row } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
 import { series, type WindowOfPages } from './pages.ts';
+import { checkpoint } from './windows.ts';
 
 const columns = Object.keys(gmsiHeadlines.table.columns);
 const copy = `copy gmsi.headlines (country, topic, match_type, is_backfilled, load_id, ${columns}) from stdin`;
-const checkpoint = {
-  name: 'checkpoint',
-  text: 'update gmsi.windows set next_token = $2, pages = pages + 1, records = records + $3 where window_id = $1',
-};
 
 /**
  * The reference: what COPY does with the same pages in the same table, one transaction a page with its checkpoint.

@@ -3,6 +3,7 @@ import { pairOf } from '../packages/sandbox/src/generate/headlines-of-day.ts';
 import { COUNTRIES } from '../packages/sandbox/src/world/countries.ts';
 import { TOPICS } from '../packages/sandbox/src/world/topics.ts';
 import { thousands } from './statistics.ts';
+import { loadedWindows, windowsOf } from './windows.ts';
 
 /** Ten years, whole months and whole windows; until the day on which the examples of docs/analysis.md end. */
 export const filled = { from: '2016-01-01', to: '2025-12-31', months: 120 } as const;
@@ -21,7 +22,7 @@ export interface Filled {
 
 /**
  * Fills a migrated, empty warehouse with made-up headlines of every pair of country and topic over ten years, as a
- * finished backfill leaves it: windows, coverage, 3% revised, 0.5% retracted. In SQL alone, and without a log of the
+ * finished backfill leaves it: windows, covered days, 3% revised, 0.5% retracted. In SQL alone, and without a log of the
  * changes where the server keeps as little as it may (`wal_level = minimal`): the loader itself is measured elsewhere.
  */
 export async function fill(url: string, headlines: number): Promise<Filled> {
@@ -92,7 +93,7 @@ async function listSeries(client: pg.Client): Promise<void> {
   );
 }
 
-const windowsEach = `ceil((date '${filled.to}' - date '${filled.from}' + 1) / ${windowDays}.0)::int`;
+const windowsEach = windowsOf(filled, windowDays);
 
 const ledger = `
   insert into gmsi.origin (served_by) values ('sandbox');
@@ -100,15 +101,7 @@ const ledger = `
   insert into gmsi.topics (topic) select distinct topic from bench_series;
   insert into gmsi.loads (command, job, feed, finished_at, outcome, run_by)
     values ('backfill', 'bench', 'gmsi-headlines', now(), 'done', 'bench');
-  insert into gmsi.windows (window_id, feed, country, topic, ticker, match_type, variant, first_day, last_day, state, load_id,
-                            first_unsettled, pages, finished_at) overriding system value
-    select (series - 1) * ${windowsEach} + n + 1, 'gmsi-headlines', country, topic, '', match_type, '',
-           date '${filled.from}' + n * ${windowDays}, least(date '${filled.from}' + n * ${windowDays} + ${windowDays - 1}, date '${filled.to}'),
-           'drained', 1, date '${filled.to}' + 1, 1, now()
-    from bench_series cross join generate_series(0, ${windowsEach} - 1) as n;
-  select setval(pg_get_serial_sequence('gmsi.windows', 'window_id'), (select max(window_id) from gmsi.windows));
-  insert into gmsi.coverage (feed, country, topic, ticker, match_type, variant, days)
-    select 'gmsi-headlines', country, topic, '', match_type, '', datemultirange(daterange('${filled.from}', '${filled.to}', '[]')) from bench_series;
+  ${loadedWindows(filled, windowDays)};
   create unlogged table bench_revisions (like gmsi.headline_revisions);
   analyze bench_series`;
 
@@ -133,7 +126,7 @@ const monthOf = (partition: string) => `
     headline_id, country, topic, match_type, published_at, headline, language, source, url, topic_probability,
     directional_positive, directional_neutral, directional_negative, directional_score,
     semantic_positive, semantic_neutral, semantic_negative, semantic_score, extra,
-    first_seen_at, changed_at, retracted_at, is_backfilled, load_id, window_id)
+    first_seen_at, asked_at, changed_at, retracted_at, is_backfilled, load_id, window_id)
   select gen_random_uuid(), country, topic, match_type, published_at,
          (array['Fears grow over ', 'Hopes rise for ', 'Ministers argue about ', 'Markets look at ', 'What to expect of '])[1 + s.sign::int % 5]
            || lower(topic) || ' in ' || country || ', ' || to_char(s.size, 'FM90.0') || '% in the year, as analysts say',
@@ -143,7 +136,7 @@ const monthOf = (partition: string) => `
          round(s.topical::numeric, 4), d.low, round((d.high - d.low)::numeric, 4), round((1 - d.high)::numeric, 4), d.low - round((1 - d.high)::numeric, 4)::float,
          e.low, round((e.high - e.low)::numeric, 4), round((1 - e.high)::numeric, 4), e.low - round((1 - e.high)::numeric, 4)::float,
          jsonb_build_object('topic_name', topic, 'match_type', 'DOMESTIC', 'relevance_rank', s.sign::int % 100, 'places', array[country]),
-         seen.at, case when s.fate < 0.035 then seen.at + interval '14 days' else seen.at end,
+         seen.at, seen.at, case when s.fate < 0.035 then seen.at + interval '14 days' else seen.at end,
          case when s.fate < 0.005 then seen.at + interval '14 days' end,
          published_at < timestamptz '${filled.to} 00:00+00' - interval '1 year', 1,
          (series - 1) * ${windowsEach} + (published_at::date - date '${filled.from}') / ${windowDays} + 1
@@ -172,11 +165,11 @@ const superseded = (partition: string) => `
     headline_id, country, topic, match_type, published_at, headline, language, source, url, topic_probability,
     directional_positive, directional_neutral, directional_negative, directional_score,
     semantic_positive, semantic_neutral, semantic_negative, semantic_score, extra,
-    first_seen_at, known_from, known_to, retracted_at, is_backfilled, load_id, window_id, reason)
+    first_seen_at, asked_at, known_from, known_to, retracted_at, is_backfilled, load_id, window_id, reason)
   select headline_id, country, topic, match_type, published_at, headline, language, source, url, topic_probability,
          directional_negative, directional_neutral, directional_positive, -directional_score,
          semantic_negative, semantic_neutral, semantic_positive, -semantic_score, extra,
-         first_seen_at, first_seen_at, changed_at, null, is_backfilled, load_id, window_id,
+         first_seen_at, first_seen_at, first_seen_at, changed_at, null, is_backfilled, load_id, window_id,
          case when retracted_at is null then 'rescored' else 'retracted' end
   from ${partition} where changed_at > first_seen_at`;
 

@@ -10,6 +10,7 @@ import { copyWindow } from './copy.ts';
 import { pageSize, series, someWindows, type WindowOfPages } from './pages.ts';
 import { type BenchServer, open } from './server.ts';
 import { median, megabytes, thousands, type Verdict } from './statistics.ts';
+import { drainingWindows } from './windows.ts';
 
 const windows = 2;
 const pagesEach = 8;
@@ -34,17 +35,17 @@ export async function benchLoader(server: BenchServer): Promise<Verdict[]> {
       const at = round * windows + first;
       const turns = {
         copy: async () => {
-          await copyWindow(client, at + 1, country, pages[first]!);
-          await copyWindow(client, at + 2, country, pages[first + 1]!);
+          await copyWindow(client, copy.ids[at]!, country, pages[first]!);
+          await copyWindow(client, copy.ids[at + 1]!, country, pages[first + 1]!);
         },
         one: async () => {
-          await loadWindow(one, at + 1, country, pages[first]!);
-          await loadWindow(one, at + 2, country, pages[first + 1]!);
+          await loadWindow(one, one.ids[at]!, country, pages[first]!);
+          await loadWindow(one, one.ids[at + 1]!, country, pages[first + 1]!);
         },
         two: () =>
           Promise.all([
-            loadWindow(two, at + 1, country, pages[first]!),
-            loadWindow(two, at + 2, country, pages[first + 1]!),
+            loadWindow(two, two.ids[at]!, country, pages[first]!),
+            loadWindow(two, two.ids[at + 1]!, country, pages[first + 1]!),
           ]),
       };
       for (const [name, turn] of inAnyOrder(Object.entries(turns))) {
@@ -81,32 +82,31 @@ function verdict(goal: string, measured: number, least: number): Verdict {
 interface Turn {
   readonly url: string;
   readonly db: PatientWarehouse;
+  readonly ids: readonly number[];
   readonly permits: Permits;
 }
 
 async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
   const url = await server.aWarehouse();
   const db = open(url, connections).patient({});
-  await sql`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, first_unsettled, state, load_id)
-    select ${gmsiHeadlines.name}, 'C' || n / ${windows}::int, ${series.topic}, ${series.match_type},
-           date '2016-01-01' + 90 * n, date '2016-01-01' + 90 * n + 89, current_date, 'draining', 1
-    from generate_series(0, ${(rounds + 1) * windows - 1}::int) as n`.execute(db);
+  const countries = Array.from({ length: rounds + 1 }, (_, round) => `C${round}`);
+  const ids = await drainingWindows(db, countries, windows);
   // As many partitions as ten years have.
   await sql`
     select gmsi.ensure_month_partition('headlines', month::date)
     from generate_series(date '2016-01-01', '2025-12-01', '1 month') as month`.execute(db);
   const any = { budget: Number.MAX_SAFE_INTEGER, rate: Number.POSITIVE_INFINITY, burst: 1 };
-  return { url, db, permits: openPermits(db, new Secret('bench'), { ...any, clock: () => new Date() }) };
+  return { url, db, ids, permits: openPermits(db, new Secret('bench'), { ...any, clock: () => new Date() }) };
 }
 
+const today = new Date().toISOString().slice(0, 10);
 const known = new Set<string>();
 const rules = {
   window: { first_day: '2016-01-01', last_day: '2016-03-30' },
   isCompared: false,
   sharesEdges: false,
-  reachesToday: false,
-  countsAsNews: false,
+  askedAt: new Date().toISOString(),
+  askedOn: today,
 };
 
 /** A window as the pipeline commits it: each page booked, the coverage with the last one. */
@@ -125,7 +125,6 @@ async function loadWindow(
       {
         warehouse: db,
         feed: gmsiHeadlines,
-        job: { name: 'bench' },
         partitions: known,
         acceptRetractions: false,
       },
@@ -141,8 +140,7 @@ async function loadWindow(
         nextToken,
         rowsMet: null,
         isDrained: nextToken === null,
-        witnessed: '{}',
-        firstUnsettled: undefined,
+        asked: { askedOn: today, settledBefore: today },
         now: new Date(),
       },
     );
@@ -152,11 +150,9 @@ async function loadWindow(
 /** Drains the windows of one country again: no row may be written. */
 async function redrain(turn: Turn, pages: readonly WindowOfPages[]): Promise<Verdict> {
   const { db } = turn;
-  await sql`update gmsi.windows set state = 'draining', pages = 0, next_token = null where country = 'C1'`.execute(
-    db,
-  );
+  const ids = await drainingWindows(db, ['C1'], windows);
   const before = await written(db);
-  for (const [window, of] of pages.entries()) await loadWindow(turn, windows + window + 1, 'C1', of);
+  for (const [window, of] of pages.entries()) await loadWindow(turn, ids[window]!, 'C1', of);
   const after = await written(db);
   const rows = after.rows - before.rows;
   const bytes = after.bytes - before.bytes;

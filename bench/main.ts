@@ -5,6 +5,7 @@ import { benchArchive, volumes } from './archive.ts';
 import { benchAtTheLimit } from './at-the-limit.ts';
 import { benchDlt, benchEndToEnd } from './end-to-end.ts';
 import { benchImport } from './import.ts';
+import { benchLedger, sizes } from './ledger.ts';
 import { benchLoader } from './loader.ts';
 import { benchMemory } from './memory.ts';
 import { benchQuestions } from './questions.ts';
@@ -23,6 +24,7 @@ const usual = {
   'shared-rate': benchSharedRate,
   memory: benchMemory,
   questions: benchQuestions,
+  ledger: (server: BenchServer) => benchLedger(server, sizes.job),
 };
 const parts = {
   ...usual,
@@ -30,6 +32,7 @@ const parts = {
   dlt: benchDlt,
   archive: (server: BenchServer) => benchArchive(server, [volumes.small, volumes.whole]),
   'archive-small': (server: BenchServer) => benchArchive(server, [volumes.small]),
+  'ledger-large': (server: BenchServer) => benchLedger(server, sizes.whole),
   scale: (server: BenchServer) => benchScale(server, 10_000_000),
   'scale-large': (server: BenchServer) => benchScale(server, 50_000_000),
 };

@@ -81,7 +81,13 @@ async function timePages(db: Warehouse): Promise<[string, string][]> {
 }
 
 async function timeUpserts(db: Warehouse, pages: readonly (readonly Row[])[]): Promise<string> {
-  const provenance = { series, loadId: 1, windowId: 1, witnessed: '{}' } as const;
+  const provenance = {
+    series,
+    loadId: 1,
+    windowId: 1,
+    askedAt: new Date().toISOString(),
+    hereOn: 'infinity',
+  };
   const times: number[] = [];
   for (const rows of pages) {
     const upsert = () =>

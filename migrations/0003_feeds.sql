@@ -26,6 +26,7 @@ create table gmsi.headlines (
   is_backfilled boolean not null,
   load_id bigint not null,
   window_id bigint,
+  asked_at timestamptz not null default now(),
   moved_from timestamptz,
   model_version text,
   -- Includes country and the partition column, so that the table can be distributed by country.
@@ -282,7 +283,8 @@ begin
          add retracted_at timestamptz,
          add is_backfilled boolean not null,
          add load_id bigint not null,
-         add window_id bigint', feed_table);
+         add window_id bigint,
+         add asked_at timestamptz not null default now()', feed_table);
     if feed_table ~ 'headlines$' then
       execute format('alter table gmsi.%I add model_version text', feed_table);
     elsif feed_table ~ 'index' then

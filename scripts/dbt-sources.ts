@@ -102,9 +102,9 @@ export const sources: Readonly<Record<string, Source>> = {
   countries: {},
   topics: {},
   lookups: {},
-  coverage: {},
+  coverage: { notNull: [...series, 'days', 'updated_at'], key: series },
   closes: {},
-  watched: {},
+  watched: { notNull: [...series, 'day'], key: [...series, 'day'] },
   sentiment_by_day: {
     notNull: ['country', 'topic', 'match_type', 'day', 'state'],
     key: ['country', 'topic', 'match_type', 'day'],

@@ -23,7 +23,10 @@ with moments as materialized (
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9
 ), emptied as (
   -- Of all series together: a quiet one has too few rows to show an outage.
-  select c.*, sum(c.retracted) over (partition by c.load_id) as at_once from compared c where c.retracted > 0.5 * c.rows
+  select c.*, sum(c.retracted) over (partition by c.load_id) as at_once from compared c
+  where c.retracted > 0.5 * c.rows
+    -- Somebody has accepted them (--accept-retractions).
+    and not exists (select from gmsi.readings a where a.reading_id = c.window_id and a.is_accepted)
 )
 select c.country, c.topic, c.ticker, c.variant, c.retracted_at, min(c.window_id) as window_id, min(c.day) as first_day,
        max(c.day) as last_day, count(*) as days, sum(c.retracted) as retracted, sum(c.rows) as of_rows

@@ -8,17 +8,20 @@ end $$;
 comment on function gmsi.wait_for_turn(text) is 'Waits until no other transaction has this turn, and keeps it until the transaction ends.';
 
 -- A function, because PostgreSQL keeps its plan; as a plain statement, these settings would be planned again for each page.
-create or replace function gmsi.bound_transaction() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+create or replace function gmsi.bound_transaction(told timestamptz) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   quarter integer := 250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6);
 begin
+  if abs(extract(epoch from clock_timestamp() - told)) > 3600 then
+    raise exception 'the database''s clock shows %, that of the load %', clock_timestamp(), told using errcode = 'GM002';
+  end if;
   perform set_config('lock_timeout', quarter::text, true),
           set_config('statement_timeout', (2 * quarter)::text, true),
           set_config('idle_in_transaction_session_timeout', (2 * quarter)::text, true),
           set_config('plan_cache_mode', 'force_generic_plan', true),
           set_config('jit', 'off', true);
 end $$;
-comment on function gmsi.bound_transaction() is 'Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because the transaction could no longer be committed. Called at the beginning of every transaction that writes feed rows.';
+comment on function gmsi.bound_transaction(timestamptz) is 'Refuses to begin if the database''s clock is more than an hour from the time that it is told (SQLSTATE GM002), since all times of rows are the database''s. Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because the transaction could no longer be committed. Called at the beginning of every transaction that writes feed rows.';
 
 create or replace function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -111,7 +114,7 @@ do $$
 declare
   written text;
 begin
-  foreach written in array array['api_usage', 'processes', 'loads', 'windows', 'schedules', 'jobs', 'imported_files', 'moments'] loop
+  foreach written in array array['api_usage', 'processes', 'loads', 'queue', 'schedules', 'jobs', 'imported_files', 'moments'] loop
     execute format('create or replace trigger refuse_moved before insert or update on gmsi.%I for each statement execute function gmsi.refuse_moved()', written);
   end loop;
 end $$;

@@ -35,16 +35,23 @@ create or replace function gmsi.story_key(headline text) returns uuid language s
 comment on function gmsi.story_key(text) is 'Returns the same key for headlines that say the same. Ignores case, punctuation, spaces, the points of abbreviations (U.S.), the form of characters (NFKC), and the name of an outlet at the end ('' - Reuters'', '' | The Wall Street Journal'', '' - ft.com''): after at least 20 characters, up to four words that begin with a capital letter or a letter without case, or a domain. In a headline with all words capitalized, other words at the end are taken for an outlet, too. Numbers keep their signs, points, percent signs and currencies: 0.3% and -0.3% are two stories. Null if there is no text. Count distinct keys within a day, country and topic: the same words on another day can be another story.';
 
 create or replace function gmsi.known_state(
-  days daterange, covered datemultirange, settling datemultirange, partial datemultirange, has_rows boolean, has_backfilled boolean,
-  assume_backfilled boolean, watched bigint, is_late boolean
+  days daterange, moment timestamptz, watch_here timestamptz, covered datemultirange, settling datemultirange, partial datemultirange,
+  has_rows boolean, is_late boolean, assume_backfilled boolean
 ) returns text language sql immutable parallel safe return
-  case when has_backfilled and not assume_backfilled then 'backfilled'
-       when not covered + settling @> days then gmsi.state_of(days, covered, settling, partial, has_rows)
-       when is_late then 'late'
-       when watched = upper(days) - lower(days) and not has_backfilled then gmsi.state_of(days, covered, settling, partial, has_rows)
+  case when (settling @> days) is not true then gmsi.state_of(days, covered, settling, partial, has_rows)
+       when watch_here <= moment then case when is_late then 'late' else gmsi.state_of(days, covered, settling, partial, has_rows) end
        when assume_backfilled then 'assumed'
        else 'backfilled' end;
-comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, boolean) is 'What an answer as of a moment rests on, from how many of its days are watched (gmsi.watched), and whether one that was over at the moment is so only since later (is_late). covered, settling: all of them are watched, so each headline counts from when it came. late: some were completely loaded only after the moment, or not yet, so what had been published by then may not have been known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
+comment on function gmsi.known_state(daterange, timestamptz, timestamptz, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean) is 'What an answer as of a moment rests on. From the beginning of the watch of its series on (gmsi.series_days.watch_here), only on what this warehouse had: covered, settling: each day that was over had been read whole by then. late: one of them was read whole only later, or not yet (is_late), so what had been published by then may not have been known here. Before the watch: assumed: it is assumed that headlines were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
+
+-- Moments of the future have no answer. A minute is left to clocks that differ a little.
+create or replace function gmsi.refuse_future(moment timestamptz) returns void language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  if moment > clock_timestamp() + interval '1 minute' then
+    raise exception 'the moment % is in the future', moment using errcode = 'datetime_field_overflow';
+  end if;
+end $$;
+comment on function gmsi.refuse_future(timestamptz) is 'Fails for a moment of the future, of which nothing is known.';
 
 -- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
 create or replace function gmsi.signals(
@@ -65,6 +72,8 @@ declare
   begins timestamptz;
   ends timestamptz;
   longest interval;
+  of_series gmsi.series_states;
+  begins_here timestamptz;
 begin
   if exists (select from unnest(moments) as m where m is null) or moments is null then
     raise exception 'a moment is null' using errcode = 'null_value_not_allowed';
@@ -86,16 +95,33 @@ begin
     from (select distinct unnest(moments) as moment) as m
   ) as a;
   -- A misspelt rounding fails even if there are no headlines.
-  perform gmsi.published_by(ends, rounding);
+  perform gmsi.published_by(ends, rounding), gmsi.refuse_future(ends);
+  select * into of_series from gmsi.series_states s
+  where (s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant)
+      = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '');
+  -- From here on, headlines of before the watch count only from when they came.
+  begins_here := coalesce(of_series.watch_here, 'infinity');
 
   return query
   with asked as materialized (
     select * from unnest(asked_at, asked_since) as a (moment, since)
+  ), facts as materialized (
+    select f.* from gmsi.day_facts(array[of_series.series_id],
+      daterange((begins at time zone 'UTC')::date - 1, (ends at time zone 'UTC')::date, '[]')) as f
+  ), lates as materialized (
+    -- Moments at which a day that was over had not been read whole; also the last one before the moment. Day by day, because a join
+    -- of thousands of moments with ranges of days takes seconds.
+    select distinct a.moment
+    from asked a
+    cross join lateral (select (a.moment at time zone 'UTC')::date as today) as of_moment
+    cross join lateral generate_series(0, today - 1 - least((a.since at time zone 'UTC')::date, today - 1)) as n
+    left join facts f on f.day = today - 1 - n
+    where a.moment >= begins_here and (f.whole_at <= a.moment) is not true
   ), versions as (
     -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
     -- late, so that PostgreSQL does not have to read every month.
     select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
-           greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from, v.usable_to, false as is_backfilled
+           greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from, v.usable_from as held_from, v.usable_to, false as is_backfilled
     from gmsi.headlines_point_in_time v
     where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
       and not v.is_backfilled and v.published_at <= ends
@@ -106,12 +132,14 @@ begin
     -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions: a day for
     -- times that are rounded by the day, and one for a headline that moved.
     select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
-           gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding), case when v.is_first then '-infinity' else v.usable_from end, v.usable_to, true
+           gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding),
+           -- A version that a repair has completed counts instead of the one before it.
+           case when not v.is_first then v.usable_from when v.assumed_from is null then 'infinity' else '-infinity' end,
+           v.usable_from, v.usable_to, true
     from gmsi.headlines_point_in_time v
     where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
       and v.is_backfilled and v.published_at <= ends and v.published_at > begins - interval '48 hours'
       and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) > begins and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) <= ends
-      and (not v.is_first or v.assumed_from is not null)
   ), known as (
     select a.moment, v.published_at, v.headline_id, v.is_backfilled, v.first_seen_at <= a.moment as was_held, s.score, s.probability,
            case when half_life is null then 1 else
@@ -123,16 +151,16 @@ begin
     from (select moment, since, generate_series(date_bin(longest, since, begins), date_bin(longest, moment, begins), longest) as bin
           from asked) as a
     join versions v on date_bin(longest, v.entered_at, begins) = a.bin and v.entered_at > a.since and v.entered_at <= a.moment
-      and v.published_at <= a.moment and v.usable_from <= a.moment and (v.usable_to is null or v.usable_to > a.moment)
+      and v.published_at <= a.moment and case when a.moment >= begins_here then v.held_from else v.usable_from end <= a.moment
+      and (v.usable_to is null or v.usable_to > a.moment)
     cross join lateral (
       select coalesce(gmsi.summable(v.topic_probability), 0) as probability,
-             case when not v.is_backfilled or assume_backfilled then gmsi.summable(case signals.sentiment_type
+             case when not v.is_backfilled or assume_backfilled or a.moment >= begins_here then gmsi.summable(case signals.sentiment_type
                when 'directional' then v.directional_score else v.semantic_score end) end as score
     ) as s
     where least_probability is null or s.probability >= least_probability
   ), sums as (
-    select o.moment, bool_or(o.is_backfilled) as has_backfilled,
-           count(o.score)::int as headline_count, (count(o.score) filter (where o.was_held))::int as witnessed_count,
+    select o.moment, count(o.score)::int as headline_count, (count(o.score) filter (where o.was_held))::int as witnessed_count,
            sum(o.score * o.weight) as sentiment_sum, sum(abs(o.score) * o.weight) as sentiment_abs_sum,
            stddev_pop(o.score) as sentiment_std,
            sum(o.score * o.weight) / nullif(sum(o.weight) filter (where o.score is not null), 0) as sentiment_mean,
@@ -143,9 +171,10 @@ begin
     group by o.moment
   )
   select a.moment,
-         case when d.last_day is not null or s.moment is not null then gmsi.known_state(
-                daterange(first_day, ((a.moment - interval '1 microsecond') at time zone 'UTC')::date, '[]'), d.covered, d.settling,
-                d.partial, s.moment is not null, coalesce(s.has_backfilled, false), assume_backfilled, w.watched, w.is_late)
+         case when of_series.last_day is not null or s.moment is not null then gmsi.known_state(
+                daterange(first_day, last_day, '[]'), a.moment, of_series.watch_here, coalesce(of_series.covered, '{}'),
+                coalesce(of_series.settling, '{}'), coalesce(of_series.partial, '{}'), s.moment is not null, l.moment is not null,
+                assume_backfilled)
               when not exists (select from gmsi.topics t where t.topic = signals.topic) then 'unknown topic'
               when not exists (select from gmsi.countries c where c.country = signals.country) then 'unknown country'
               else 'series not loaded' end,
@@ -153,22 +182,11 @@ begin
          coalesce(s.sentiment_abs_sum, 0), s.sentiment_std, s.sentiment_mean, s.weighted_mean
   from asked a
   left join sums s on s.moment = a.moment
-  cross join gmsi.series_days('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') as d (
-    requested_from, last_day, covered, settling, partial)
+  left join lates l on l.moment = a.moment
   cross join lateral (
     select least((a.since at time zone 'UTC')::date, (a.moment at time zone 'UTC')::date) as first_day,
-           (a.moment at time zone 'UTC')::date as today
+           ((a.moment - interval '1 microsecond') at time zone 'UTC')::date as last_day
   ) as asked_days
-  -- A load may also be late with the last day that was over.
-  cross join lateral (select least(first_day, today - 1) as over_from) as over_days
-  cross join lateral (
-    select count(*) filter (where w.day >= first_day and w.watched_from is distinct from '-infinity') as watched,
-           coalesce(bool_or(w.watched_from is null or w.watched_from > a.moment) filter (where w.day < today), false) as is_late
-    from gmsi.watched w
-    where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
-        = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') and w.day >= over_from
-      and w.day <= ((a.moment - interval '1 microsecond') at time zone 'UTC')::date
-  ) as w
   order by 1;
 end $$;
 comment on function gmsi.signals(timestamptz[], text, text, interval, text, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic that became known in the time "over" before each moment, in the versions that were known then: one row for each distinct moment, in order. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. See gmsi.signal_at for the rest.';
@@ -218,15 +236,9 @@ begin
   into days, beginnings, ends, known, first_time, last_time
   from (
     select min(first_day) as first_day, max(last_day) as last_day
-    from (
-      select lower(c.days) as first_day, upper(c.days) - 1 as last_day from gmsi.coverage c
-      where c.feed = 'gmsi-headlines' and c.match_type = sentiment_daily_as_known.match_type
-        and c.country = coalesce(sentiment_daily_as_known.country, c.country) and c.topic = coalesce(sentiment_daily_as_known.topic, c.topic)
-      union all
-      select w.first_day, w.last_day from gmsi.windows w
-      where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
-        and w.country = coalesce(sentiment_daily_as_known.country, w.country) and w.topic = coalesce(sentiment_daily_as_known.topic, w.topic)
-    ) as asked
+    from gmsi.series_states s
+    where s.feed = 'gmsi-headlines' and s.match_type = sentiment_daily_as_known.match_type
+      and s.country = coalesce(sentiment_daily_as_known.country, s.country) and s.topic = coalesce(sentiment_daily_as_known.topic, s.topic)
   ) as loaded
   cross join lateral (
     select d::date as day, (d - interval '1 microsecond') at time zone 'UTC' as begins,
@@ -251,17 +263,21 @@ begin
   ), bin_days as materialized (
     select b.*, d::date as utc_day
     from bins b cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as d
-  ), watched as (
-    select w.country, w.topic, b.day, count(*) filter (where w.watched_from is distinct from '-infinity') as watched,
-           bool_or(w.watched_from is null or w.watched_from > b.known_at) filter (where b.utc_day < b.today) as is_late
-    from bin_days b join gmsi.watched w on w.day = b.utc_day
-    where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
-      and (sentiment_daily_as_known.country is null or w.country = sentiment_daily_as_known.country)
-      and (sentiment_daily_as_known.topic is null or w.topic = sentiment_daily_as_known.topic)
-    group by 1, 2, 3
+  ), asked as materialized (
+    select * from gmsi.series_states s
+    where s.feed = 'gmsi-headlines' and s.match_type = sentiment_daily_as_known.match_type
+      and (sentiment_daily_as_known.country is null or s.country = sentiment_daily_as_known.country)
+      and (sentiment_daily_as_known.topic is null or s.topic = sentiment_daily_as_known.topic)
+  ), facts as materialized (
+    select f.* from gmsi.day_facts(array(select series_id from asked), (select daterange(min(utc_day), max(utc_day), '[]') from bin_days)) as f
+  ), lates as materialized (
+    select distinct a.series_id, b.day
+    from asked a join bin_days b on b.known_at >= a.watch_here and b.utc_day < b.today
+    left join facts f on f.series_id = a.series_id and f.day = b.utc_day
+    where (f.whole_at <= b.known_at) is not true
   ), sums as (
     select o.country, o.topic, o.day, (count(*) filter (where o.counts))::int as headline_count,
-           (count(*) filter (where o.counts and o.was_held))::int as witnessed_count, bool_or(o.is_backfilled) as has_backfilled,
+           (count(*) filter (where o.counts and o.was_held))::int as witnessed_count,
            count(o.directional)::int as directional_count, sum(o.directional) as directional_sum,
            sum(o.probability) filter (where o.directional is not null) as directional_probability_sum,
            sum(o.directional * o.probability) as directional_weighted_sum,
@@ -269,19 +285,21 @@ begin
            sum(o.probability) filter (where o.semantic is not null) as semantic_probability_sum,
            sum(o.semantic * o.probability) as semantic_weighted_sum
     from (
-      select v.country, v.topic, b.day, v.is_backfilled, c.counts, v.first_seen_at <= b.known_at as was_held,
+      select v.country, v.topic, b.day, c.counts, v.first_seen_at <= b.known_at as was_held,
              case when counts then gmsi.summable(v.directional_score) end as directional,
              case when counts then gmsi.summable(v.semantic_score) end as semantic,
              coalesce(gmsi.summable(v.topic_probability), 0) as probability
       from gmsi.headlines_point_in_time v
       join bin_days b on b.utc_day = (v.published_at at time zone 'UTC')::date
-      cross join lateral (select not v.is_backfilled or assume_backfilled as counts) as c
+      left join asked a on a.country = v.country and a.topic = v.topic
+      cross join lateral (select b.known_at >= coalesce(a.watch_here, 'infinity') as is_watched) as w
+      cross join lateral (select not v.is_backfilled or assume_backfilled or w.is_watched as counts) as c
       where v.match_type = sentiment_daily_as_known.match_type
         and (sentiment_daily_as_known.country is null or v.country = sentiment_daily_as_known.country)
         and (sentiment_daily_as_known.topic is null or v.topic = sentiment_daily_as_known.topic)
         and v.published_at > first_time and v.published_at <= last_time
         and v.published_at > b.begins and v.published_at <= b.ends
-        and case when v.is_backfilled and v.is_first
+        and case when v.is_backfilled and v.is_first and not w.is_watched
               then v.assumed_from is not null and gmsi.published_by(v.published_at, rounding) <= b.known_at
               else v.usable_from <= b.known_at end
         and (v.usable_to is null or v.usable_to > b.known_at)
@@ -289,18 +307,6 @@ begin
       order by v.country, v.topic, b.day, v.published_at, v.headline_id
     ) as o
     group by o.country, o.topic, o.day
-  ), asked as (
-    select s.country, s.topic, d.*
-    from (
-      select c.country, c.topic from gmsi.coverage c
-      where c.feed = 'gmsi-headlines' and c.match_type = sentiment_daily_as_known.match_type
-      union
-      select w.country, w.topic from gmsi.windows w
-      where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
-    ) as s
-    cross join lateral gmsi.series_days('gmsi-headlines', s.country, s.topic, '', sentiment_daily_as_known.match_type, '') as d
-    where (sentiment_daily_as_known.country is null or s.country = sentiment_daily_as_known.country)
-      and (sentiment_daily_as_known.topic is null or s.topic = sentiment_daily_as_known.topic)
   )
   select a.country, a.topic, sentiment_daily_as_known.match_type, b.day, b.known_at, rests_on.state, n.headline_count, n.witnessed_count,
          n.directional_count, n.directional_sum, s.directional_sum / nullif(s.directional_count, 0), n.directional_probability_sum,
@@ -309,11 +315,10 @@ begin
   from asked a
   join bins b on daterange(a.first_day, a.last_day, '[]') @> b.day
   left join sums s on s.country = a.country and s.topic = a.topic and s.day = b.day
-  left join watched w on w.country = a.country and w.topic = a.topic and w.day = b.day
+  left join lates l on l.series_id = a.series_id and l.day = b.day
   cross join lateral (
-    select gmsi.known_state(b.utc_days, a.covered, a.settling, a.partial, s.day is not null, coalesce(s.has_backfilled, false),
-                            assume_backfilled, coalesce(w.watched, 0),
-                            coalesce(w.is_late, false)) as state
+    select gmsi.known_state(b.utc_days, b.known_at, a.watch_here, a.covered, a.settling, a.partial, s.day is not null, l.day is not null,
+                            assume_backfilled) as state
   ) as rests_on
   left join lateral (
     select coalesce(s.headline_count, 0) as headline_count, coalesce(s.witnessed_count, 0) as witnessed_count,
@@ -342,6 +347,10 @@ declare
   begins timestamptz := from_day::timestamp at time zone 'UTC';
   ends timestamptz := (to_day + 1)::timestamp at time zone 'UTC';
   since timestamptz := (from_day::timestamp - lookback) at time zone 'UTC';
+  begins_here timestamptz := (
+    select s.watch_here from gmsi.series_states s
+    where (s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant)
+        = ('gmsi-headlines', novelty.country, novelty.topic, '', novelty.match_type, ''));
 begin
   if coalesce(lookback <= interval '0', true) then
     raise exception 'lookback is not positive: %', coalesce(lookback::text, 'null') using errcode = 'invalid_parameter_value';
@@ -350,23 +359,26 @@ begin
       using errcode = 'invalid_parameter_value';
   end if;
   return query
+  with told as materialized (
+    select v.entered_at, v.published_at, v.headline_id, v.headline, v.source, v.directional_score, v.semantic_score, v.is_backfilled,
+           coalesce(gmsi.story_key(v.headline), v.headline_id) as story, v.first_seen_at
+    from gmsi.headlines_point_in_time v
+    where v.country = novelty.country and v.topic = novelty.topic and v.match_type = novelty.match_type
+      and v.is_first and v.reason is distinct from 'read again'
+      -- The bounds of published_at choose partitions.
+      and v.published_at > since - interval '8784 hours' and v.published_at < ends
+      and v.entered_at >= since and v.entered_at < ends
+  ), so_far as (
+    select k.headline_id, k.published_at, min(o.entered_at) as first_told_at, count(*)::int as tellings
+    from told k join told o on o.story = k.story and o.entered_at between k.entered_at - lookback and k.entered_at
+      -- Since the watch began, headlines of before it count only from when they came.
+      and (not o.is_backfilled or (k.entered_at >= begins_here) is not true or o.first_seen_at <= k.entered_at)
+    where k.entered_at >= begins
+    group by 1, 2
+  )
   select t.entered_at, t.published_at, t.headline_id, t.headline, t.source, t.directional_score, t.semantic_score, t.is_backfilled,
-         t.story, t.first_told_at, extract(epoch from t.entered_at - t.first_told_at)::float8 / 86400, t.tellings
-  from (
-    select k.*, min(k.entered_at) over so_far as first_told_at, (count(*) over so_far)::int as tellings
-    from (
-      select v.entered_at, v.published_at, v.headline_id, v.headline, v.source, v.directional_score, v.semantic_score, v.is_backfilled,
-             coalesce(gmsi.story_key(v.headline), v.headline_id) as story
-      from gmsi.headlines_point_in_time v
-      where v.country = novelty.country and v.topic = novelty.topic and v.match_type = novelty.match_type
-        and v.is_first and v.reason is distinct from 'read again'
-        -- The bounds of published_at choose partitions.
-        and v.published_at > since - interval '8784 hours' and v.published_at < ends
-        and v.entered_at >= since and v.entered_at < ends
-    ) as k
-    window so_far as (partition by k.story order by k.entered_at range between lookback preceding and current row)
-  ) as t
-  where t.entered_at >= begins
+         t.story, s.first_told_at, extract(epoch from t.entered_at - s.first_told_at)::float8 / 86400, s.tellings
+  from told t join so_far s using (headline_id, published_at)
   order by 1, 2, 3;
 end $$;
 comment on function gmsi.novelty(text, text, date, date, interval, text) is 'The headlines of a country and topic that became known on some days (UTC), each in its first version, with what was known of its story by then: when the same story (gmsi.story_key) was first told within the lookback before it, how many days before (0 for the first), and how many tellings there were so far, its own and those of the same moment included. What came later does not matter, so a back-test may use it. Headlines that came over a year (8,784 hours) late are omitted.';

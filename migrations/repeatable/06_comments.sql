@@ -37,9 +37,10 @@ begin
       ('first_seen_at', 'When this warehouse first stored the row.'),
       ('changed_at', 'When this warehouse first stored this version.'),
       ('retracted_at', 'When a load found that the service no longer returns it; null while the service returns it.'),
-      ('is_backfilled', 'True if the row came with the first load of its day, and nobody had watched before: the day was settled by then, or over when the first load of its series began. So first_seen_at does not show when the service published it. A row that came later counts from first_seen_at.'),
+      ('is_backfilled', 'True if the row is of a day before the watch of its series began (gmsi.series_days.watch_on), and no reading had had the day before: so first_seen_at does not show when the service published it. Lookback, command and cadence do not matter.'),
       ('load_id', 'Load that wrote this version.'),
       ('window_id', 'Window that loaded this version; null if it came from the live feed, rejected_records or an imported file.'),
+      ('asked_at', 'The state of the service that this version tells: when the drain or the answer that had it was begun, when its file was made, or for a repair when its record was rejected. A version of an earlier state never replaces one of a later state.'),
       ('model_version', 'Version of the model that scored the headline, if the service sends one.'),
       ('published_at', 'Publication time. Times without a zone are read as UTC.')
     ), of_sums (part, says) as (values
@@ -58,7 +59,7 @@ begin
       ('weighted_mean', 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.')
     ), notes as (
       select relation, part, says from of_series
-      cross join unnest(array['windows', 'coverage', 'watched', 'rejected_records', 'live_sightings', 'cadence',
+      cross join unnest(array['series', 'windows', 'coverage', 'watched', 'series_states', 'rejected_records',
                               'coverage_by_day', 'coverage_gaps']) as relation
       union all
       select relation, part, says from of_sums
@@ -173,14 +174,14 @@ comment on column gmsi.loads.run_by is 'Host and process id, and the version of 
 comment on column gmsi.loads.idempotency_key is 'Chosen by the process that began it, so that a repetition after a lost reply adds no second row.';
 comment on column gmsi.loads.process_id is 'The process that runs it; see gmsi.processes. If that process is silent for longer than the lease, other loads may take its windows. Null for loads of older versions.';
 
-comment on table gmsi.windows is 'One row per window: a range of days of one series, drained page by page through one cursor. The unit of work, of resuming and of failure.';
+comment on view gmsi.windows is 'One row per window: a range of days of one series, drained page by page through one cursor. The unit of work, of resuming and of failure. Windows that are not drained are in gmsi.queue, the others in gmsi.readings, with the same number; readings that no conclusion needs any more are deleted after 30 days.';
 comment on column gmsi.windows.window_id is 'Number of the window.';
 comment on column gmsi.windows.first_day is 'First day (UTC) of the window.';
 comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, inclusive.';
 comment on column gmsi.windows.days is 'first_day to last_day as a range.';
 comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error; a later load continues at its checkpoint · refused: the service refused it (refused_with), or it was skipped because the service refused a younger window of its series (refused_with is null). Each load asks again for some refused windows.';
 comment on column gmsi.windows.load_id is 'The load that claimed it last, or skipped it because the service had refused a younger window.';
-comment on column gmsi.windows.request_start is 'start_date as sent to the service. The same for all pages, because a cursor belongs to its query.';
+comment on column gmsi.windows.request_start is 'start_date as sent to the service. The same for all pages, because a cursor belongs to its query. This and the next three columns are null once it is drained.';
 comment on column gmsi.windows.request_end is 'end_date as sent to the service: last_day if end_date is inclusive; the day after it if end_date is exclusive, or if that is not known; null if it was not sent, because the service ignores it.';
 comment on column gmsi.windows.page_size is 'limit as sent to the service.';
 comment on column gmsi.windows.next_token is 'The checkpoint: the cursor of the next page, written in the transaction of the page before it.';
@@ -195,19 +196,90 @@ comment on column gmsi.windows.rows_retracted is 'Rows that the service no longe
 comment on column gmsi.windows.records_rejected is 'Records of this drain that could not be read; rejected_records stores equal records once. If there are too many (service.max_rejected_percent), the window fails.';
 comment on column gmsi.windows.records_outside is 'Records of this drain that were not loaded because they are more than a day before request_start or after request_end. A page that consists mostly of such records fails the window.';
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
-comment on column gmsi.windows.attempts is 'How often the window was claimed.';
+comment on column gmsi.windows.attempts is 'How often the window was claimed; null once it is drained.';
 comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when it was last requested. Null if it was answered, failed in another way, or was never requested.';
 comment on column gmsi.windows.last_error is 'Why the last attempt failed, with the service''s own message if it sent one.';
-comment on column gmsi.windows.planned_at is 'When the window was planned.';
+comment on column gmsi.windows.planned_at is 'When the window was planned; null once it is drained.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed, refused or skipped.';
+comment on column gmsi.windows.is_accepted is 'True if its load accepted all retractions (--accept-retractions).';
 
-comment on table gmsi.coverage is 'Which days of each series are completely loaded and settled. A covered day without headlines had no news. A day that is not covered was never completely loaded, or may still change.';
+comment on view gmsi.coverage is 'Which days of each series are completely loaded and settled. A covered day without headlines had no news. A day that is not covered was never completely loaded, or may still change.';
 comment on column gmsi.coverage.days is 'The covered days (UTC).';
 comment on column gmsi.coverage.updated_at is 'When a day was last added.';
 
-comment on table gmsi.watched is 'The days (UTC) of each series that a load drained while they could still change. A row of such a day that comes later was not there then, so it counts from when it came. Rows of other days were loaded later, so they are backfilled.';
+comment on view gmsi.watched is 'The days (UTC) of each series from the beginning of its watch on. The watch begins with the first window that is drained to its end and reaches days that are not settled. A row of such a day counts from when it came. Filter by series: the view makes a row for each day.';
 comment on column gmsi.watched.day is 'Day (UTC).';
-comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then. -infinity for days that were over when the watch of the series began: what that load brought is backfilled.';
+comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then.';
+
+comment on table gmsi.series is 'Each series that was ever requested, with the number by which the ledger names it.';
+comment on column gmsi.series.series_id is 'Number of the series.';
+
+comment on table gmsi.queue is 'Windows that are not drained. See gmsi.windows, which has them with the names of their series, and the drained ones.';
+comment on column gmsi.queue.series_id is 'Series of the window.';
+comment on column gmsi.queue.asked_at is 'As gmsi.readings.asked_at, of the drain under way.';
+comment on column gmsi.queue.asked_on is 'As in gmsi.readings, of the drain under way.';
+comment on column gmsi.queue.settled_before is 'As in gmsi.readings, of the drain under way.';
+comment on column gmsi.queue.left_at is 'When it failed, was refused or skipped.';
+
+-- The others mean the same as in the view.
+do $$
+declare
+  same record;
+begin
+  for same in
+    select queued.attname as name, pg_catalog.col_description(shown.attrelid, shown.attnum) as says
+    from pg_catalog.pg_attribute queued
+    join pg_catalog.pg_attribute shown on shown.attrelid = 'gmsi.windows'::regclass and shown.attname = queued.attname
+    where queued.attrelid = 'gmsi.queue'::regclass and queued.attnum > 0 and not queued.attisdropped
+  loop
+    execute format('comment on column gmsi.queue.%I is %L', same.name, same.says);
+  end loop;
+end $$;
+
+comment on table gmsi.readings is 'The ledger: what a source said of some days of a series, and when. Rows are never changed. All that is concluded of days follows from them: docs/architecture.md, "What counts as evidence".';
+comment on column gmsi.readings.reading_id is 'Number of the reading: of the window which it was, or of the file.';
+comment on column gmsi.readings.asked_at is 'The state of the service that it tells, by the clock of this database: when its first page or its answer was requested; of a file, when it was made, or was known as stated.';
+comment on column gmsi.readings.completed_at is 'When all of it was here, by the clock of this database; of a file with --known-at, that moment.';
+comment on column gmsi.readings.load_id is 'Load that read it.';
+comment on column gmsi.readings.series_id is 'Series.';
+comment on column gmsi.readings.first_day is 'First day (UTC).';
+comment on column gmsi.readings.last_day is 'Last day (UTC), inclusive.';
+comment on column gmsi.readings.asked_on is 'The day (UTC) of asked_at by the earlier one of the clocks of the machine and the service. Days before it were over.';
+comment on column gmsi.readings.settled_before is 'Days before it were settled: asked_on less the lookback of the job. -infinity if the clocks were too far apart.';
+comment on column gmsi.readings.source is 'w: a window, l: an answer of the live feed, f: an imported file.';
+comment on column gmsi.readings.is_whole is 'True if it has all that the source has of these days. False for an answer of the live feed, and for a window that was given up after some pages.';
+comment on column gmsi.readings.is_first is 'True if it is the first that touched, loaded, settled or watched one of its days, so that gmsi.compact keeps it.';
+comment on column gmsi.readings.is_accepted is 'True if its load accepted all retractions (--accept-retractions).';
+comment on column gmsi.readings.rows_held is 'Rows that these days had before; 0 if none were compared.';
+comment on column gmsi.readings.rows_gone is 'Those of them that no page had, so that they were retracted.';
+comment on column gmsi.readings.pages is 'Pages.';
+comment on column gmsi.readings.records is 'Records on them.';
+comment on column gmsi.readings.rows_inserted is 'Rows that were new.';
+comment on column gmsi.readings.rows_changed is 'Rows that replaced an older version.';
+comment on column gmsi.readings.rows_retracted is 'Rows that the service no longer returned, or returned with another publication time.';
+comment on column gmsi.readings.records_rejected is 'Records that could not be read.';
+comment on column gmsi.readings.records_outside is 'Records that were dropped because they are of other days.';
+comment on column gmsi.readings.rows_met is 'As gmsi.windows.rows_met.';
+
+comment on table gmsi.series_days is 'What follows from the readings of each series, kept because most questions need only this. The check ledger-cache compares it with gmsi.derive_days.';
+comment on column gmsi.series_days.series_id is 'Series.';
+comment on column gmsi.series_days.touched is 'Days of any reading.';
+comment on column gmsi.series_days.loaded is 'Days of whole readings.';
+comment on column gmsi.series_days.whole is 'Days of whole readings that were asked after the end of the day.';
+comment on column gmsi.series_days.covered is 'Days of whole readings for which the day was settled.';
+comment on column gmsi.series_days.watch_here is 'When the watch began: completed_at of the first whole reading of a window that reached days which were not settled.';
+comment on column gmsi.series_days.watch_on is 'Its asked_on: rows of this day and later ones are never backfilled.';
+comment on column gmsi.series_days.watch_from is 'Its settled_before: syncs go back to the first day since then that is not covered.';
+comment on column gmsi.series_days.updated_at is 'When it last changed.';
+
+comment on view gmsi.series_states is 'The days of each series, for gmsi.state_of and gmsi.known_state.';
+comment on column gmsi.series_states.series_id is 'Series.';
+comment on column gmsi.series_states.first_day is 'First day (UTC) that was ever requested.';
+comment on column gmsi.series_states.last_day is 'Last day (UTC) that was ever requested.';
+comment on column gmsi.series_states.covered is 'Covered days.';
+comment on column gmsi.series_states.settling is 'Loaded days, settled or not.';
+comment on column gmsi.series_states.partial is 'Days of any reading or begun window.';
+comment on column gmsi.series_states.watch_here is 'As in gmsi.series_days.';
 
 comment on table gmsi.rejected_records is 'Records that could not be read into a row, or not whole, with the reason. The rest of their page was loaded.';
 comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not store it twice.';
@@ -216,6 +288,7 @@ comment on column gmsi.rejected_records.record is 'The record as the service sen
 comment on column gmsi.rejected_records.window_id is 'Window that loaded it; null if it came from a live feed or an imported file.';
 comment on column gmsi.rejected_records.load_id is 'Load that first found it.';
 comment on column gmsi.rejected_records.rejected_at is 'When it was first rejected.';
+comment on column gmsi.rejected_records.asked_at is 'The latest state of the service that had it; as in gmsi.headlines.';
 comment on column gmsi.rejected_records.is_row is 'True if the record is a row, and only the values that the reason names could not be read: their columns are null, and extra has the values as sent.';
 
 comment on table gmsi.processes is 'The processes that own work: gmsi work, and the commands that load. A process owns what names it in a column process_id or export_process_id, and the windows of its loads, as long as it sends heartbeats; if it is silent for longer than the lease, another process may take what it owns.';
@@ -230,7 +303,7 @@ comment on column gmsi.processes.command is 'work for a worker, else the command
 comment on column gmsi.processes.jobs is 'The jobs that a worker runs: those that it names, or those of its folder. null for a worker without job files, which runs every job of gmsi.jobs, and for other commands.';
 
 comment on table gmsi.imported_files is 'One row per file that gmsi import has read or is reading, with its checkpoint and totals. A file is identified by its content, its series and the columns from its folder names, so that it is loaded only once, even under another name.';
-comment on column gmsi.imported_files.file_id is 'Number of the file.';
+comment on column gmsi.imported_files.file_id is 'Number of the file. gmsi.readings has the days that it covers under the same number; days that a later import stated, under another one.';
 comment on column gmsi.imported_files.feed is 'Feed of its records.';
 comment on column gmsi.imported_files.country is 'Country of the series; empty if the feed is not by country, or if each record names its own.';
 comment on column gmsi.imported_files.topic is 'Topic of the series; empty if the feed is not by topic, or if each record names its own.';
@@ -246,7 +319,6 @@ comment on column gmsi.imported_files.records is 'The checkpoint: records read s
 comment on column gmsi.imported_files.rows_inserted is 'Rows that were new.';
 comment on column gmsi.imported_files.rows_changed is 'Rows that replaced an older version.';
 comment on column gmsi.imported_files.records_rejected is 'Records that could not be read; rejected_records stores equal records once. If there are too many, the file covers no day.';
-comment on column gmsi.imported_files.covers is 'Days that count as covered because of this file, alone or with others of its series; null if none do.';
 comment on column gmsi.imported_files.error is 'Why it was not read to its end, if it was not.';
 comment on column gmsi.imported_files.started_at is 'When it was first read.';
 comment on column gmsi.imported_files.finished_at is 'When its last record was loaded; null until then.';
@@ -260,20 +332,9 @@ comment on column gmsi.drain_sightings.row_times is 'Times of the rows on the pa
 comment on column gmsi.drain_sightings.row_ids is 'Ids of the same rows.';
 
 comment on table gmsi.live_sightings is 'Rows that a live feed has returned and the historical feed has not returned yet. They are not retracted while the live feed still reaches back to them, because the historical feed may lag behind.';
+comment on column gmsi.live_sightings.series_id is 'Series.';
 comment on column gmsi.live_sightings.row_time is 'Time of the row.';
 comment on column gmsi.live_sightings.row_id is 'Id of the row.';
-
-comment on table gmsi.cadence is 'How often each series had news when it was polled. A job with cadence: { adaptive: true } uses this and its own bounds to decide when to poll a series.';
-comment on column gmsi.cadence.settle_from is 'First day that a sync has requested and that may not be covered yet. Syncs go back to it until it is covered.';
-comment on column gmsi.cadence.polled_at is 'When a window that reaches the current day was last drained completely.';
-comment on column gmsi.cadence.news_at is 'When a poll or a live answer last returned a new or changed row; if none has, the time of the first poll.';
-comment on column gmsi.cadence.quiet_polls is 'Consecutive polls that returned no new or changed row.';
-comment on column gmsi.cadence.load_id is 'Load that last changed this row by a poll or by news.';
-
-comment on table gmsi.unconfirmed is 'For each job, how many more rows of each series its loads have retracted than the service has sent since. If a window would make their sum more than 10, the window fails: the service probably answers with nothing.';
-comment on column gmsi.unconfirmed.job is 'Name of the job file, without its ending.';
-comment on column gmsi.unconfirmed.updated_at is 'When it last changed.';
-comment on column gmsi.unconfirmed.by_series is 'For each series, as the list of its parts: rows retracted less records sent. A series that is not there has sent as many.';
 
 comment on table gmsi.headlines is 'The current version of each headline, one row for each country, topic and match type that it was requested with. Partitioned by month of published_at.';
 comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic, except in the last case.';
@@ -301,6 +362,7 @@ comment on column gmsi.headlines.retracted_at is 'When a load found that the ser
 comment on column gmsi.headlines.is_backfilled is 'True if the row came with the first load of its day, and nobody had watched before: the day was settled by then, or over when the first load of its series began. So first_seen_at does not show when the service published it. A row that came later counts from first_seen_at.';
 comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
 comment on column gmsi.headlines.window_id is 'Window that loaded this version; null if it came from the live feed, rejected_records or an imported file.';
+comment on column gmsi.headlines.asked_at is 'The state of the service that this version tells: when the drain or the answer that had it was begun, when its file was made, or for a repair when its record was rejected. A version of an earlier state never replaces one of a later state.';
 comment on column gmsi.headlines.moved_from is 'Publication time that this warehouse first had for the headline, if the service has corrected it since, by up to 24 hours; else null. Each time has a row: the row with the old time is retracted, and this one takes over its first_seen_at and is_backfilled.';
 comment on column gmsi.headlines.model_version is 'Version of the model that scored the headline, if the service sends one.';
 

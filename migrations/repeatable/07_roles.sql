@@ -9,13 +9,16 @@ declare
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'index_daily', 'rescorings', 'arrival_delays',
     'sentiment_by_day', 'windows', 'loads', 'rejected_records', 'check_results', 'imported_files', 'processes', 'learned_facts', 'moments', 'closes', 'watched',
+    'series', 'series_days', 'series_states', 'readings', 'queue',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
-  deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'processes', 'jobs',
+  deletable text[] := array['queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'processes', 'jobs',
                             'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['signal_at', 'signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days',
+  for_everybody text[] := array['signal_at', 'signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days', 'day_facts', 'days_at', 'loss', 'losses',
+                                'derive_days',
+                                'refuse_future',
                                 'as_of_delay', 'summable', 'published_by', 'story_key'];
   has_reader boolean;
   has_loader boolean;
@@ -38,6 +41,7 @@ begin
   end if;
   if has_loader then
     grant usage on schema gmsi to gmsi_loader;
+    grant usage on sequence gmsi.reading_ids to gmsi_loader;
   end if;
   -- Only objects of this owner, because only their owners can grant objects that others added to the schema.
   for held in

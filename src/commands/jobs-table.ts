@@ -54,10 +54,10 @@ export function describeJobs(jobs: readonly JobOfFile[]): string {
     to: 'to',
     'series complete': ({ series, complete }) =>
       series === null || complete === null ? '' : `${number(complete)} of ${number(series)}`,
-    'days loaded': ({ covered, wanted }) =>
+    'days loaded': ({ covered, wanted, isComplete }) =>
       covered === null || wanted === null
         ? ''
-        : { text: share(covered, wanted), style: covered === wanted ? 'green' : 'yellow' },
+        : { text: share(covered, wanted), style: isComplete ? 'green' : 'yellow' },
     'next run (UTC)': nextRunOf,
   };
   const shown = tableOf(jobs, columns, { least: ['feed', 'from', 'to', 'series complete'] });
@@ -93,6 +93,11 @@ function notesOn(jobs: readonly JobOfFile[]): string[] {
       ({ covered, wanted }) => (covered ?? 0) < (wanted ?? 0),
       (names, many) =>
         `${count(many, 'job lacks', 'jobs lack')} days. To load them: ${asTyped(`backfill ${names}`)}`,
+    ),
+    ...note(
+      ({ covered, wanted, isComplete }) => isComplete === false && (covered ?? 0) === (wanted ?? 0),
+      (names, many) =>
+        `${count(many, 'job has', 'jobs have')} windows that are not loaded. To load them: ${asTyped(`backfill ${names}`)}`,
     ),
     ...note(
       ({ isScheduled, workers }) => isScheduled && workers === 0,

@@ -135,6 +135,7 @@ export function summaryAsJson(summary: LoadSummary): object {
     period: scope ? { from: scope.from, to: scope.to } : null,
     historyLimit: rest.historyLimit ?? null,
     series: scope ? seriesIn(scope) : 0,
+    isComplete: completeness?.is_complete ?? null,
     complete: completeness?.complete ?? null,
     covered: completeness?.covered ?? null,
     wanted: completeness?.wanted ?? null,
@@ -156,7 +157,8 @@ export function nextAfter(
   const typed = { part: typedOptions(part), load: typedOptions({ ...part, acceptRetractions }) };
   const steps = summaries.map((summary) => ({ summary, step: stepAfter(summary, typed) }));
   const open = steps.find(
-    ({ summary, step }) => step && (summary.outcome !== 'done' || lacksDays(summary.completeness)),
+    ({ summary, step }) =>
+      step && (summary.outcome !== 'done' || summary.completeness?.is_complete === false),
   );
   if (open) return nextStep(open.step!);
   if (summaries.length > 1) return nextStep(`check${typed.part}`);
@@ -173,8 +175,8 @@ function stepAfter(
   if (error instanceof JobMismatch) return error.step(name);
   if (outcome === 'budget') return `plan ${name}${options.part}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
-  // A sync does not load days before its first one.
-  if (lacksDays(completeness)) return `backfill ${name}${options.part}`;
+  // A sync does not load days before its first one, nor windows that failed before.
+  if (completeness?.is_complete === false) return `backfill ${name}${options.part}`;
   if (loadId === undefined) return live ? `plan ${name}${options.part}` : `status ${name}`;
   return `check ${name}${options.part}`;
 }

@@ -47,7 +47,7 @@ import { forEachJob, type NamedJobs, namedJobs, reportBroken } from './named-job
 
 const acceptRetractions = [
   '--accept-retractions',
-  'mark rows that the service no longer returns as retracted, even if they are most of a window',
+  'mark rows that the service no longer returns as retracted, however many they are',
 ] as const;
 const reason = [
   '--reason <text>',

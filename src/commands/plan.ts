@@ -124,7 +124,7 @@ async function planJob(
     emptied: await emptiedDays(db, feedNamed(job.feed).table, scope),
     // Only days that are loaded again can have retractions.
     retractions: flags.fullRefresh
-      ? 'a window that would lose more than half of its rows fails, unless you add --accept-retractions'
+      ? 'windows that would lose too many rows fail, unless you add --accept-retractions'
       : undefined,
   };
 }

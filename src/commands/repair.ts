@@ -80,7 +80,7 @@ const command = gmsiCommand(
 export { command as repair };
 
 /**
- * Deletes failed and refused windows that no job wants.
+ * Deletes windows that no job wants.
  * @throws ConfigError if nobody can say here which days the jobs want
  */
 async function repairWindows(
@@ -99,7 +99,8 @@ async function repairWindows(
       hint: 'Run it in the folder of your jobs, once each of them can be read.',
     });
   }
-  const { rows } = await failuresByCause(known).query.execute(db);
+  const states = ['failed', 'refused', 'pending'] as const;
+  const { rows } = await failuresByCause({ ...known, states }).query.execute(db);
   const unwanted = rows.filter(({ is_wanted }) => !is_wanted);
   const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted);
   const text = () => `${describeUnwanted(unwanted, deleted, dryRun)}\n`;
@@ -107,7 +108,7 @@ async function repairWindows(
 }
 
 function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun: boolean): string {
-  if (unwanted.length + deleted === 0) return 'Every failed or refused window is wanted by a job.';
+  if (unwanted.length + deleted === 0) return 'Every window is wanted by a job.';
   const end = dryRun
     ? 'Nothing was changed (--dry-run).'
     : `${count(deleted, 'window')} deleted that no job wants. Rows that they had loaded stay.`;

@@ -28,7 +28,6 @@ import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../warehous
 import { gapsOf, windowCounts, workersByJob, workersJobs } from '../warehouse/questions/status.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { countByState } from '../warehouse/tables/windows.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeEmptied, describeHistoryLimit, describeSettling } from './load-summary.ts';
@@ -114,7 +113,7 @@ function describe(status: Status): string {
       : jobs.map(describeJob)),
     ...broken,
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
-    windows && section('Windows', 'none planned yet', windows, windowColumns),
+    windows && section('Windows to load', 'none', windows, windowColumns),
     wanted.length > 0 && `${section('Failed or refused', '', wanted, failureColumns)}\n${retry}`,
     unwanted.length > 0 &&
       `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\n${toDelete}`,
@@ -134,7 +133,9 @@ function nextOf({ config }: Session, { jobs }: Status): string {
   const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0);
   if (failed && config.apiKey) return nextStep(`backfill ${typedJob(failed.path)}`);
   const missing = ({ covered, wanted }: JobReport) => (wanted ?? 0) - (covered ?? 0);
-  const [least] = jobs.filter((job) => missing(job) > 0).toSorted((a, b) => missing(a) - missing(b));
+  const [least] = jobs
+    .filter(({ isComplete }) => isComplete === false)
+    .toSorted((a, b) => missing(a) - missing(b));
   return nextStep(`${least ? 'plan' : 'check'} ${typedJob((least ?? jobs[0]!).path)}`);
 }
 
@@ -150,7 +151,6 @@ async function detailsOf(session: Session, db: Warehouse, job: Job) {
     /** Days that may still change, and so do not count as covered. */
     settling: settlingPart(scope, job, today(session)) ?? null,
     notListed: (await notListed(db, scope))?.message ?? null,
-    windows: await countByState(db, scope),
     gaps: settled ? await gapsOf(db, settled, most.gaps) : [],
   };
   return { shown, scope };
@@ -254,7 +254,7 @@ function describeJob(status: JobReport): string {
       ],
       ['missing', lacks > 0 ? `${count(lacks, 'day')}; to load them: ${asTyped(`backfill ${name}`)}` : null],
       ['recent days', describeSettling(settling)],
-      ['windows', states.join(', ') || 'none'],
+      ['windows to load', states.join(', ') || 'none'],
       [
         'refused',
         windows.refused > 0

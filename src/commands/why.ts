@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.ts';
 import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
 import { printResult } from '../terminal/print.ts';
-import { daysFrom, facts, nextStep, table } from '../terminal/table.ts';
+import { count, daysFrom, facts, nextStep, table } from '../terminal/table.ts';
 import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
 
@@ -76,17 +76,15 @@ function describe({ table: of, versions }: Found): string {
     ...scores.map((column) => one.version[column] ?? null),
     String(one.load_id),
     [one.command, one.job].filter(Boolean).join(' '),
-    // Rows from the live feed and from a repair have none.
-    one.window_id === null ? null : String(one.window_id),
+    // Rows from the live feed, from a file and from a repair have none.
+    one.version.window_id === null ? null : String(one.version.window_id),
   ]);
   const heads = scores.map((column) => column.replace(/_score$/, ''));
   const head = ['known from (UTC)', 'what happened', ...heads, 'load', 'by', 'window'];
   const versionsTable = table(head, rows, { least: ['window', 'load'] });
-  const factsBy = (what: 'window' | 'load', tell: (one: Explanation) => string | null) =>
-    facts([...new Map(versions.map((one) => [`${what} ${one[`${what}_id`]}`, tell(one)]))]);
-  const requests = factsBy('window', (one) => (one.window_id === null ? null : requestOf(one)));
-  const reasons = factsBy('load', ({ reason }) => reason);
-  return [about, versionsTable, requests, reasons].filter(Boolean).join('\n\n');
+  const readings = facts([...new Map(versions.flatMap(broughtBy))]);
+  const reasons = facts([...new Map(versions.map(({ load_id, reason }) => [`load ${load_id}`, reason]))]);
+  return [about, versionsTable, readings, reasons].filter(Boolean).join('\n\n');
 }
 
 function standingOf(versions: readonly Explanation[]): string {
@@ -106,14 +104,24 @@ function whatHappened(versions: readonly Explanation[], at: number): string {
   return version.is_backfilled ? 'loaded with its day' : 'first seen';
 }
 
-/** Returns the request with which the window was last drained. */
-function requestOf({ series, request_start, request_end, page_size, ...of }: Explanation): string {
-  const path = series && catalog.get(series.feed)?.path(series);
-  const days = request_start
-    ? `${request_start} to ${request_end ?? 'now'}`
-    : of.first_day && of.last_day && daysFrom(of.first_day, of.last_day);
-  return [path, days, page_size && `${page_size} a page`].filter(Boolean).join(', ');
+/** Describes what brought a version, after its name; nothing if it is not known any more. */
+function broughtBy({ files, series, source, ...of }: Explanation): (readonly [string, string])[] {
+  if (files.length > 0) {
+    const more = files.length > most ? ` and ${count(files.length - most, 'other')}` : '';
+    return [[`files of load ${of.load_id}`, files.slice(0, most).join(', ') + more]];
+  }
+  if (!series || !source) return [];
+  const told = [
+    catalog.get(series.feed)?.path(series),
+    of.first_day && of.last_day && daysFrom(of.first_day, of.last_day),
+    of.asked_at && `requested ${moment(of.asked_at)} UTC`,
+    of.completed_at ? `complete ${moment(of.completed_at)} UTC` : 'not complete yet',
+  ];
+  return [[`${source} ${of.reading_id}`, told.filter(Boolean).join(', ')]];
 }
+
+/** Files that are named. */
+const most = 5;
 
 function moment(at: string): string {
   return at.slice(0, 19).replace('T', ' ');

@@ -100,8 +100,40 @@ export function compareDays(
 }
 
 function withNeighbours({ from, to }: Days): Days {
-  const day = (of: Day, days: number) => Temporal.PlainDate.from(of).add({ days }).toString();
-  return { from: day(from, -1), to: day(to, 1) };
+  return { from: plus(from, -1), to: plus(to, 1) };
+}
+
+/** Returns the day that is so many days after a day. */
+export function plus(day: Day, days: number): Day {
+  return Temporal.PlainDate.from(day).add({ days }).toString();
+}
+
+/** A file probably was cut off if it is silent at its end for more than this many times as long as ever before. */
+const longerThanEver = 3;
+
+/** Files with records on fewer days than this say too little of how long their series is silent. */
+const fewestDays = 7;
+
+/**
+ * Returns the last day with records of files that together have all records of some days, if they probably were cut off on it:
+ * they have none for two days or more, and for far longer than ever before. Measures a file by its own silences, so an index
+ * with all hours is noticed by two days, and a quiet series by weeks.
+ */
+export function cutOffOn(named: Days, records: readonly RecordsByDay[]): Day | undefined {
+  const near = withNeighbours(named);
+  const days = [...new Set(records.flatMap((of) => Object.keys(of)))]
+    .filter((day) => day >= near.from && day <= near.to)
+    .sort();
+  if (days.length < fewestDays) return undefined;
+  const silences = days.map((day, at) => daysBetween(days[at - 1] ?? near.from, day));
+  const last = days.at(-1)!;
+  const atEnd = daysBetween(last, near.to);
+  return atEnd > Math.max(1, longerThanEver * Math.max(...silences)) ? last : undefined;
+}
+
+/** Returns how many days lie between two days. */
+function daysBetween(from: Day, to: Day): number {
+  return (Date.parse(to) - Date.parse(from)) / 86_400_000 - 1;
 }
 
 /** Returns the days in both ranges; if there are none, `to` is before `from`. */
@@ -131,7 +163,7 @@ export function daysCovered(
   firstUnsettled: Day,
 ): Days | undefined {
   if (!stated && !named?.areWhole) return undefined;
-  const settled = Temporal.PlainDate.from(firstUnsettled).subtract({ days: 1 }).toString();
+  const settled = plus(firstUnsettled, -1);
   const all = named && stated ? common(named, stated) : (named ?? stated)!;
   if (!stated && all.to > settled) return undefined;
   const days = common(all, { from: all.from, to: settled });

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import { oneAhead } from '../one-ahead.ts';
 import { commitRecords, type Place, type ReadRecords } from '../warehouse/commit.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import {
@@ -37,6 +38,8 @@ export interface ImportSetting {
   readonly listed: ListedValues;
   /** When everything in the files was known, if the user says so. */
   readonly knownAt: string | undefined;
+  /** The day (UTC) on which the files came, by the earlier clock; with `knownAt`, its day. */
+  readonly hereOn: Day;
   readonly log: Log;
   /** Fires when no further batch may begin; batches in hand are still committed. */
   readonly stop: AbortSignal;
@@ -49,8 +52,6 @@ export interface FileLoad extends ImportSetting {
   readonly rejectedValues: Map<string, number>;
   readonly duckdb: DuckDB | undefined;
   readonly otherSeries: OtherSeries;
-  /** The loads whose rows a file replaces even if they were written after it was made: imports, this one included. */
-  readonly imports: readonly number[];
   readonly partitions: KnownPartitions;
   readonly totals: LoadTotals;
 }
@@ -65,6 +66,13 @@ export interface ImportedFile {
   readonly absent: readonly string[];
 }
 
+/** A file, the series and columns that its names say, and when it was made. */
+export interface FileToRead {
+  readonly file: DataFile;
+  readonly placement: Placement;
+  readonly madeAt: Date;
+}
+
 /** How often a file may be lost to others, or be found behind its position, before it is given up. */
 const mostLosses = 5;
 
@@ -77,8 +85,7 @@ const mostLosses = 5;
  */
 export async function importFile(
   load: FileLoad,
-  file: DataFile,
-  placement: Placement,
+  { file, placement, madeAt }: FileToRead,
   content: string,
   onBytes: (bytes: number) => void,
   onCommit: () => void,
@@ -88,14 +95,14 @@ export async function importFile(
     content,
     name: file.name,
     archive: file.archive?.subject ?? '',
-    madeAt: file.madeAt,
+    madeAt,
   };
   for (let losses = 1; ; losses++) {
     const claimed = await claimOnceFree(load, about);
     if (claimed.isFinished)
       return { fileId: claimed.fileId, outcome: 'loaded before', read: claimed, absent: [] };
     try {
-      return await readOn(load, file, placement, claimed, onBytes, onCommit);
+      return await readOn(load, { file, placement, madeAt }, claimed, onBytes, onCommit);
     } catch (error) {
       if (!(error instanceof ClaimLost) || losses === mostLosses) throw error;
       load.log.warn({ file: file.name }, 'the file is not where it was left; reading on from where it is');
@@ -123,8 +130,7 @@ async function claimOnceFree({ warehouse, process, loadId, log, stop }: FileLoad
 
 async function readOn(
   load: FileLoad,
-  file: DataFile,
-  placement: Placement,
+  { file, placement, madeAt }: FileToRead,
   from: FilePosition,
   onBytes: (bytes: number) => void,
   onCommit: () => void,
@@ -148,7 +154,7 @@ async function readOn(
   try {
     for await (const read of oneAhead(batches)) {
       if (stop.aborted) return withOutcome('stopped');
-      at = await commitBatch(load, placement, file, read, at);
+      at = await commitBatch(load, placement, madeAt, read, at);
       onCommit();
     }
     await finishFile(warehouse, at);
@@ -199,9 +205,9 @@ function refuseLater(read: readonly ReadRecords[], knownAt: string): void {
 
 /** @returns the file's position after the batch */
 async function commitBatch(
-  { warehouse, loadId, imports, knownAt, partitions, totals }: FileLoad,
+  { warehouse, loadId, knownAt, hereOn, partitions, totals }: FileLoad,
   { feed }: Placement,
-  { madeAt }: DataFile,
+  madeAt: Date,
   read: readonly ReadRecords[],
   at: FilePosition,
 ): Promise<FilePosition> {
@@ -212,11 +218,7 @@ async function commitBatch(
     recordsByDay: withRecords(at.recordsByDay, read),
   };
   const place: Place = {
-    from: {
-      loadId,
-      windowId: null,
-      file: knownAt === undefined ? { madeAt, imports } : { madeAt: new Date(knownAt), imports, knownAt },
-    },
+    from: { loadId, windowId: null, askedAt: knownAt ?? madeAt.toISOString(), hereOn, knownAt },
     areLikelyNew: true,
     async advance(trx, counts) {
       await advanceFile(trx, at, after, counts);

@@ -1,21 +1,29 @@
 import { ConfigError } from '../errors.ts';
-import type { Series } from '../feeds/feed.ts';
+import type { Feed, Series } from '../feeds/feed.ts';
 import { goneBack } from '../load/evidence.ts';
-import { firstUnsettledDayAt } from '../plan/days.ts';
+import { dayAt, firstUnsettledDayAt } from '../plan/days.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { LoadOutcome } from '../warehouse/database.ts';
+import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { areFinished, coverByFiles, newestVersion } from '../warehouse/tables/imported-files.ts';
+import {
+  areFinished,
+  type CoveringFile,
+  coverByFiles,
+  type DayWithMoreRows,
+  daysWithMoreRows,
+  newestVersion,
+} from '../warehouse/tables/imported-files.ts';
 import { knownValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { readMoments } from '../warehouse/tables/moments.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type Archive, type DataFile, FileRefused, findFiles } from './data-file.ts';
-import { type Days, daysCovered } from './file-days.ts';
+import { cutOffOn, type Days, daysCovered, plus } from './file-days.ts';
+import type { ImportedFile } from './import-file.ts';
 import { type LoadedFiles, type LoadFilesContext, loadFiles, type PlacedFile } from './load-files.ts';
 import { placeFile, type Stated } from './place-file.ts';
 
-export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse'> {
+export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse' | 'hereOn'> {
   /** Files, folders and ZIP files. */
   readonly paths: readonly string[];
   readonly stated: Stated;
@@ -30,6 +38,19 @@ export interface Covered {
   readonly days: number;
 }
 
+/** A file, or the files of a series with the same days, that probably was cut off. */
+export interface CutFile {
+  /** The name of the first of them. */
+  readonly name: string;
+  readonly files: number;
+  /** The days of their names. */
+  readonly days: Days;
+  /** The last day with records. */
+  readonly last: Day;
+  /** The last day that counts as covered: on its last one, a file may have been cut off. */
+  readonly covered: Day;
+}
+
 export interface RefusedFile {
   readonly name: string;
   /** Counted from 1; `null` for the whole file. */
@@ -40,6 +61,9 @@ export interface RefusedFile {
 export interface ImportResult extends Omit<LoadedFiles, 'whole'> {
   readonly outcome: LoadOutcome;
   readonly covered: Covered;
+  readonly cut: readonly CutFile[];
+  /** Days that now count as covered and of which the warehouse has more rows than the files have records. */
+  readonly moreRows: { readonly days: number; readonly example: DayWithMoreRows | undefined };
   readonly refused: readonly RefusedFile[];
   /** Archives with a newer version among the files or in the warehouse. */
   readonly superseded: readonly string[];
@@ -82,7 +106,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
       const covers = isStated
         ? daysCovered(placement.days, days, firstUnsettledDayAt(madeAt, settlingDays))
         : undefined;
-      placed.push({ file, placement, covers });
+      placed.push({ file, placement, madeAt, covers });
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
       refuse(file.name, error);
@@ -93,17 +117,18 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   const origins = new Set(placed.map(({ file }) => file.archive?.servedBy ?? 'service'));
   for (const servedBy of origins) await originOf(warehouse).check(servedBy);
 
-  // Sorts by year rather than by series: files of one series, written at the same time, wait for each other's rollups.
-  const lastName = ({ file }: PlacedFile) => file.parts.at(-1)!;
-  placed.sort((a, b) => (lastName(a) < lastName(b) ? -1 : lastName(a) > lastName(b) ? 1 : 0));
-  const { whole, ...done } = await loadFiles({ ...context, listed, refuse }, placed);
-  if (!(await areFinished(warehouse, [...whole.values()]))) throw goneBack('these files');
-  const covered =
-    areAllPlaced && !done.isStopped ? await coverDays(warehouse, placed, whole) : { series: 0, days: 0 };
+  placed.sort(inOrder);
+  const { whole, ...done } = await loadFiles(
+    { ...context, listed, refuse, hereOn: dayAt(now).toString() },
+    placed,
+  );
+  const fileIds = [...whole.values()].map(({ fileId }) => fileId);
+  if (!(await areFinished(warehouse, fileIds))) throw goneBack('these files');
+  const counted = areAllPlaced && !done.isStopped ? await coverDays(context, placed, whole) : nothing;
   return {
     outcome: done.isStopped ? 'interrupted' : refused.length > 0 ? 'incomplete' : 'done',
     ...done,
-    covered,
+    ...counted,
     refused,
     superseded: [...superseded],
     ignored: found.ignored,
@@ -155,50 +180,109 @@ async function earliestClock({ clock, warehouse, databaseClock }: ImportContext)
 }
 
 /**
+ * Sorts the oldest file first, so that what files replace becomes revisions in the order in which they were made. Two files are
+ * read at once; which values stay does not depend on it, because an older file never replaces what a newer one has. Files that
+ * were made at the same time are sorted by year rather than by series: files of one series, written at the same time, wait for
+ * each other's rollups.
+ */
+export function inOrder({ file: a }: Dated, { file: b }: Dated): number {
+  const [nameOfA, nameOfB] = [a.parts.at(-1)!, b.parts.at(-1)!];
+  return a.madeAt.getTime() - b.madeAt.getTime() || (nameOfA < nameOfB ? -1 : nameOfA > nameOfB ? 1 : 0);
+}
+
+interface Dated {
+  readonly file: Pick<DataFile, 'madeAt' | 'parts'>;
+}
+
+type Counted = Pick<ImportResult, 'covered' | 'cut' | 'moreRows'>;
+
+const nothing: Counted = {
+  covered: { series: 0, days: 0 },
+  cut: [],
+  moreRows: { days: 0, example: undefined },
+};
+
+/**
  * Counts days of loaded files as covered, for each series of which every file is loaded completely. A kill before this loses
  * nothing, because a rerun does it, too.
- * @param loaded the files that are loaded completely, with their numbers
+ * @param loaded the files that are loaded completely
  */
 async function coverDays(
-  warehouse: Warehouse,
+  context: ImportContext,
   placed: readonly PlacedFile[],
-  loaded: ReadonlyMap<PlacedFile, number>,
-): Promise<Covered> {
+  loaded: ReadonlyMap<PlacedFile, ImportedFile>,
+): Promise<Counted> {
   const covered = { series: 0, days: 0 };
+  const cut: CutFile[] = [];
+  const moreRows: { days: number; example: DayWithMoreRows | undefined } = { days: 0, example: undefined };
   const missing = placed.filter((one) => !loaded.has(one)).map(({ placement }) => placement);
   // Its records may be of any series.
-  if (missing.some(({ fromRecords }) => fromRecords.length > 0)) return covered;
+  if (missing.some(({ fromRecords }) => fromRecords.length > 0)) return nothing;
+  const { warehouse } = context;
   const incomplete = new Set(missing.map(({ series }) => keyOfSeries(series)));
-  for (const { series, files } of filesBySeries(loaded)) {
+  for (const { feed, series, files, cut: ofSeries } of filesBySeries(loaded, context)) {
     if (incomplete.has(keyOfSeries(series))) continue;
+    cut.push(...ofSeries);
     const days = await warehouse.transaction().execute((trx) => coverByFiles(trx, series, files));
-    if (days > 0) covered.series++;
+    if (days === 0) continue;
+    covered.series++;
     covered.days += days;
+    const more = await daysWithMoreRows(warehouse, feed.table, series, files);
+    moreRows.days += more.days;
+    moreRows.example ??= more.example;
   }
-  return covered;
+  return { covered, cut, moreRows };
+}
+
+interface FilesOfSeries {
+  readonly feed: Feed;
+  readonly series: Series;
+  readonly files: CoveringFile[];
+  readonly cut: CutFile[];
 }
 
 /** Returns the files with whole days. Days split into files by match type (`partOf`) count only if every part is loaded. */
-function filesBySeries(loaded: ReadonlyMap<PlacedFile, number>) {
-  const groups = new Map<string, [PlacedFile, number][]>();
+function filesBySeries(
+  loaded: ReadonlyMap<PlacedFile, ImportedFile>,
+  { days: stated, knownAt }: ImportContext,
+) {
+  const groups = new Map<string, [PlacedFile, ImportedFile][]>();
   for (const entry of loaded) {
     const [{ placement, covers }] = entry;
     if (!covers) continue;
     const key = JSON.stringify([keyOfSeries(placement.series), covers]);
     groups.set(key, [...(groups.get(key) ?? []), entry]);
   }
-  const found = new Map<string, { series: Series; files: { fileId: number; days: Days }[] }>();
+  const found = new Map<string, FilesOfSeries>();
   for (const group of groups.values()) {
-    const [[{ placement, covers }]] = group as [[PlacedFile, number]];
-    const parts = group.map(([one]) => one.placement.partOf);
+    const [[{ file, placement, covers }]] = group as [[PlacedFile, ImportedFile]];
+    const { feed, series } = placement;
+    const parts = [...new Set(group.map(([one]) => one.placement.partOf))];
     const isWhole =
       parts.every((part) => part === undefined) ||
-      placement.feed.matchTypes.slice(1).every((part) => parts.includes(part));
+      feed.matchTypes.slice(1).every((part) => parts.includes(part));
     if (!isWhole) continue;
-    const key = keyOfSeries(placement.series);
-    const of = found.get(key) ?? { series: placement.series, files: [] };
+    const key = keyOfSeries(series);
+    const of = found.get(key) ?? { feed, series, files: [], cut: [] };
     found.set(key, of);
-    of.files.push(...group.map(([, fileId]) => ({ fileId, days: covers! })));
+    const ends = parts.map((part) => {
+      const files = group.filter(([one]) => one.placement.partOf === part);
+      const records = files.map(([, { read }]) => read.recordsByDay);
+      return cutOffOn(covers!, records);
+    });
+    const [last] = stated ? [] : ends.filter((end) => end !== undefined).sort();
+    const days = last === undefined ? covers! : { from: covers!.from, to: plus(last, -1) };
+    if (last !== undefined)
+      of.cut.push({ name: file.name, files: group.length, days: covers!, last, covered: days.to });
+    of.files.push(
+      ...group.map(([{ madeAt }, { fileId }]) => ({
+        fileId,
+        days,
+        knownAt,
+        askedOn: dayAt(madeAt).toString(),
+        settledBefore: firstUnsettledDayAt(madeAt, settlingDays),
+      })),
+    );
   }
   return found.values();
 }

@@ -7,7 +7,6 @@ import { NotInWarehouse } from '../load/evidence.ts';
 import { type ListedLoad, listLoad } from '../load/list-load.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { importsOf } from '../warehouse/tables/imported-files.ts';
 import { type LoadTotals, noTotals } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -21,6 +20,8 @@ const atOnce = 2;
 export interface PlacedFile {
   readonly file: DataFile;
   readonly placement: Placement;
+  /** When it was made; no later than now, so that a wrong time of the file gives way to what is loaded later. */
+  readonly madeAt: Date;
   /** Days of its series that it contains in full, alone or together with other files. */
   readonly covers: Days | undefined;
 }
@@ -53,8 +54,8 @@ export interface LoadedFiles {
   readonly loadedBefore: number;
   /** In how many of the files that were loaded now no record has a field of a column, by column: a header may be misspelt. */
   readonly absent: ReadonlyMap<string, number>;
-  /** The files that are loaded completely, now or before, with their numbers. */
-  readonly whole: ReadonlyMap<PlacedFile, number>;
+  /** The files that are loaded completely, now or before. */
+  readonly whole: ReadonlyMap<PlacedFile, ImportedFile>;
   /** Records of other days than options or the names of their files state. They are loaded. */
   readonly outside: number;
   /** True if the import was stopped before it had loaded all files. */
@@ -72,7 +73,7 @@ export async function loadFiles(
   const { days, stop, refuse, onProgress } = context;
   using duckdb = placed.some(({ file }) => file.format === 'parquet') ? await openTables(stop) : undefined;
   const loads = new Map<string, OpenLoad>();
-  const whole = new Map<PlacedFile, number>();
+  const whole = new Map<PlacedFile, ImportedFile>();
   const absent = new Map<string, number>();
   const counts = { loaded: 0, loadedBefore: 0, outside: 0, done: 0 };
   const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0) };
@@ -93,7 +94,8 @@ export async function loadFiles(
         return;
       }
       try {
-        const { outcome, fileId, read, absent: ofFile } = await once(one);
+        const imported = await once(one);
+        const { outcome, read, absent: ofFile } = imported;
         if (outcome === 'loaded')
           for (const column of ofFile) absent.set(column, (absent.get(column) ?? 0) + 1);
         const most = defaultServiceSettings.maxRejectedPercent;
@@ -105,7 +107,7 @@ export async function loadFiles(
         else if (one.covers && contradiction !== undefined)
           throw new FileRefused(`${contradiction}: ${otherDays}`);
         else {
-          whole.set(one, fileId);
+          whole.set(one, imported);
           if (outcome === 'loaded') counts.loaded++;
           else counts.loadedBefore++;
         }
@@ -146,7 +148,7 @@ export async function loadFiles(
     return loading;
   }
 
-  async function loadOne({ file, placement }: PlacedFile, content: string): Promise<ImportedFile> {
+  async function loadOne({ file, placement, madeAt }: PlacedFile, content: string): Promise<ImportedFile> {
     let read = 0;
     const onBytes = (count: number) => {
       read += count;
@@ -155,7 +157,7 @@ export async function loadFiles(
     };
     try {
       const load = loads.get(placement.feed.name)!;
-      return await importFile(load, file, placement, content, onBytes, tell);
+      return await importFile(load, { file, placement, madeAt }, content, onBytes, tell);
     } finally {
       bytes.done += file.bytes - Math.min(read, file.bytes);
     }
@@ -221,12 +223,10 @@ async function openLoad(setting: ImportSetting, feed: Feed, duckdb: DuckDB | und
   const totals: LoadTotals = { ...noTotals };
   const about = { command: 'import', job: '', feed: feed.name, reason };
   const { loadId, end } = await listLoad(warehouse, process, about, totals);
-  const imports = knownAt === undefined ? await importsOf(warehouse, feed.name) : [loadId];
   return {
     ...setting,
     end,
     loadId,
-    imports,
     totals,
     log: setting.log.child({ load: loadId }),
     rejectedValues: new Map(),

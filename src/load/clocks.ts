@@ -1,7 +1,12 @@
 import { GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { dayAt, firstUnsettledDayAt } from '../plan/days.ts';
 import type { ServiceTime } from '../service/clock.ts';
 import { minute } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { WarehouseClockWrong } from '../warehouse/errors.ts';
+import { clockDifference } from '../warehouse/health.ts';
+import type { AskedDays } from '../warehouse/tables/readings.ts';
 import type { LoadEnd } from './ends.ts';
 
 /** Clocks that differ by more milliseconds than this cause a warning. NTP keeps them within a fraction of a second. */
@@ -33,6 +38,11 @@ export function watchClocks(machine: () => Date, service: () => ServiceTime | un
     /** The time by the earlier clock. */
     now: () => earliest(machine()),
     earliest,
+    /** The days of what was requested when this machine's clock showed `at`. If the clocks are too far apart, none was settled. */
+    daysAt: (at: Date, lookbackDays: number): AskedDays => ({
+      askedOn: dayAt(earliest(at)).toString(),
+      settledBefore: apart ? '-infinity' : firstUnsettledDayAt(earliest(at), lookbackDays),
+    }),
     /** Reads the service's clock, which comes with its answers. */
     compare(): void {
       const time = service();
@@ -59,6 +69,20 @@ export function watchClocks(machine: () => Date, service: () => ServiceTime | un
     const shown = `this machine's shows ${minute(now)}, the service's ${minute(now + ahead)}`;
     return `The clocks are ${span(difference)} apart (UTC): ${shown}.`;
   }
+}
+
+/**
+ * Compares the database's clock, by which all times are stored, with this machine's. Each transaction that writes rows does so, too.
+ * @throws WarehouseClockWrong before a request is spent
+ */
+export async function compareWarehouse(warehouse: Warehouse, log: Log): Promise<void> {
+  const ahead = (await clockDifference(warehouse)) * 1000;
+  const what = `this machine's is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead' : 'behind'}`;
+  if (Math.abs(ahead) > tooFarApart) throw new WarehouseClockWrong(what);
+  if (Math.abs(ahead) > worthAWarning)
+    log.warn(
+      `The clocks of this machine and the warehouse's server differ: ${what}. Fix the wrong clock (NTP).`,
+    );
 }
 
 /** Returns how many milliseconds the service's clock is ahead of another, at least: its answer may have been on its way. */

@@ -1,9 +1,8 @@
 import { oneAhead } from '../one-ahead.ts';
 import { requestRange } from '../plan/cut-windows.ts';
-import { dayRange, firstUnsettledDayAt } from '../plan/days.ts';
+import { dayRange } from '../plan/days.ts';
 import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
 import { RequestRefused } from '../service/errors.ts';
-import type { Day } from '../warehouse/database.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
@@ -20,9 +19,9 @@ import { TooManyRejected, tooManyRejected } from './rejected.ts';
 import { inStage, presentParts } from './stages.ts';
 import { refuseUnknownFields } from './unknown-fields.ts';
 
-// The states of a window (gmsi.windows.state); test/warehouse/window-states.test.ts tries every event in every state.
+// The states of a window (gmsi.queue.state); test/warehouse/window-states.test.ts tries every event in every state.
 //
-//   planned ─▶ pending ───── claimed ─────▶ draining ──┬── the last page ──────────▶ drained: its days are covered
+//   planned ─▶ pending ───── claimed ─────▶ draining ──┬── the last page ──────────▶ drained: it is a reading
 //                 ▲                          │  ▲  │   ├── an error ───────────────▶ failed: the next load claims it
 //                 ├── stopped, load ended ───┘  │  │   └── refused ────────────────▶ refused: each load asks a few of them again
 //                 │                             └──┘
@@ -77,7 +76,7 @@ async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' 
 /** A drain under way. */
 interface Drain extends WindowRequest, DrainRules {
   readonly window: ClaimedWindow;
-  /** When its first page was requested, by this machine's clock; `undefined` if an earlier drain requested it. */
+  /** When its first page was requested, by this machine's clock; `undefined` if an earlier load requested it. */
   readonly begunAt: Date | undefined;
   /** The checkpoint at which it begins. */
   readonly from: Checkpoint;
@@ -163,9 +162,9 @@ async function commitNext(load: Load, drain: Drain, page: DrainedPage): Promise<
   const lacks = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
   const ready: PageToCommit = {
     ...page,
-    ...witnessedDays(load, drain.window),
     isDrained: isLast && lacks === undefined,
-    firstUnsettled: firstUnsettledOf(load, drain),
+    // The clocks may have been found apart since it began.
+    asked: load.clocks.daysAt(drain.begunAt ?? load.clocks.machine(), load.job.lookbackDays),
     now: load.clock(),
   };
   const about = { window_id: at.windowId, page: at.pages + 1, records };
@@ -174,40 +173,23 @@ async function commitNext(load: Load, drain: Drain, page: DrainedPage): Promise<
   if (lacks !== undefined) throw new TooManyRejected(lacks);
 }
 
-/** Returns the first unsettled day by the earlier clock. If the clocks are too far apart, no day counts as covered. */
-function firstUnsettledOf({ clocks, job }: Load, { window, begunAt }: Drain): Day | undefined {
-  if (clocks.apart) return window.first_day;
-  return begunAt && firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
-}
-
-/**
- * Returns the days of a window that were loaded before, and the first one that is loaded as its rows appear: the first that may
- * still change, or if the watch of the series only begins, the first that is not over. By the earlier clock, because one that
- * is ahead would make it too late.
- */
-function witnessedDays({ clocks, startedAt, job }: Load, { loaded_before, is_watched }: ClaimedWindow) {
-  const lookbackDays = is_watched ? job.lookbackDays : 0;
-  return {
-    witnessed: loaded_before,
-    witnessedFrom: firstUnsettledDayAt(clocks.earliest(startedAt), lookbackDays),
-  };
-}
-
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
 async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   const { job, feed, warehouse, clocks, loadId } = load;
   const { endDate: reading, pageSize } = job.service;
   const { startDate, endDate } = requestRange(dayRange(window.first_day, window.last_day), reading);
-  const asked = { startDate: startDate.toString(), endDate: endDate?.toString() ?? null, pageSize };
+  const request = { startDate: startDate.toString(), endDate: endDate?.toString() ?? null, pageSize };
   const begunAt = clocks.machine();
-  const firstUnsettled = firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
+  const asked = clocks.daysAt(begunAt, job.lookbackDays);
   const from = { windowId: window.window_id, loadId, pages: 0, nextToken: null };
   const { silences } = load.process;
   const rows = { table: feed.table, series: seriesOnly(window) };
-  const begun = await beginDrain(warehouse, from, rows, { ...asked, firstUnsettled });
+  const begun = await beginDrain(warehouse, from, rows, { ...request, asked });
   if (!begun) throw claimLost(from);
   return {
-    ...drainOf(load, window, asked, begun.isCompared),
+    ...drainOf(load, window, request),
+    ...begun,
+    askedOn: asked.askedOn,
     begunAt,
     from,
     silences,
@@ -231,7 +213,10 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
   const rows = await metSoFar(warehouse, of, window, remembered);
   const asked = { startDate: request_start!, endDate: request_end, pageSize: page_size! };
   return {
-    ...drainOf(load, window, asked, window.is_compared),
+    ...drainOf(load, window, asked),
+    isCompared: window.is_compared,
+    askedAt: window.asked_at!,
+    askedOn: window.asked_on!,
     begunAt: undefined,
     from: { windowId, loadId, pages, nextToken },
     silences: undefined,
@@ -242,12 +227,10 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
 
 /** Returns what begun and resumed drains have in common. */
 function drainOf(
-  { feed, job, command, clock }: Load,
+  { feed, job }: Load,
   window: ClaimedWindow,
   asked: Pick<WindowRequest, 'startDate' | 'endDate' | 'pageSize'>,
-  isCompared: boolean,
 ) {
-  const reachesToday = window.last_day >= clock().toISOString().slice(0, 10);
   return {
     ...asked,
     feed,
@@ -255,11 +238,8 @@ function drainOf(
     parameters: job.service.parameters,
     body: job.body,
     window,
-    isCompared,
     // It is not known whether end_date is included.
     sharesEdges: job.service.endDate === 'unknown',
-    reachesToday,
-    countsAsNews: command === 'sync' || reachesToday,
   };
 }
 

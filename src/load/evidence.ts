@@ -54,7 +54,7 @@ async function missingDays(load: Load, { days, series }: Wanted): Promise<Gap[]>
   // A sync may have been planned on the day before it began.
   const [firstUnsettled] = [begun, 'firstUnsettled' in days ? days.firstUnsettled : begun].sort() as [Day];
   const asked = series && new Set(series.map(keyOfSeries));
-  const gaps = await findGaps(warehouse, scope, days, { firstUnsettled, drainedBy: loadId });
+  const gaps = await findGaps(warehouse, scope, days, { firstUnsettled, readBy: loadId });
   return asked ? gaps.filter((gap) => asked.has(keyOfSeries(gap))) : gaps;
 }
 

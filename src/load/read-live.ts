@@ -63,18 +63,19 @@ export async function readLive(
 
 async function readOne(load: Load, series: Series): Promise<number> {
   return inStage('live', load, presentParts(series), async () => {
-    const { feed, client, job } = load;
+    const { feed, client, job, clocks } = load;
+    const askedAt = clocks.machine();
     const page = await inStage('fetch', load, {}, () =>
       fetchLive(client, feed, series, job.service.pageSize, job.service.parameters, load.abort),
     );
     await load.origin.check(client.servedBy, client.answeredAt);
     refuseUnknownFields(page.records, load.knownFields);
-    const polledAt = load.clock();
     const read = await inStage('read', load, { records: page.records.length }, () =>
-      readPage(page.records, { ...load, table: feed.table, series }, timesOfLive(polledAt)),
+      readPage(page.records, { ...load, table: feed.table, series }, timesOfLive(load.clock())),
     );
     const { records } = read;
-    const commit = () => commitLive(load, { ...read, series }, polledAt);
+    const asked = { at: askedAt, ...clocks.daysAt(askedAt, job.lookbackDays) };
+    const commit = () => commitLive(load, { ...read, series }, asked);
     countPage(load, await inStage('commit', load, { records }, commit));
     warnOfOtherDays(load, series, read.outside);
     return records;

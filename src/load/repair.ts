@@ -177,7 +177,8 @@ async function commit<Item>(
     feed.table,
     found.read,
     {
-      from: { loadId: own.loadId, windowId: null, isReadAgain },
+      // For rows that are here already. Rejected records say themselves when they were told.
+      from: { loadId: own.loadId, windowId: null, askedAt: '-infinity', hereOn: '-infinity', isReadAgain },
       areLikelyNew: false,
       async readAgain(trx) {
         batch = await read(trx);
@@ -235,8 +236,14 @@ function rejectedRecords({ feed, scope, batchSize, reader, otherSeries }: Repair
     const changed = all.filter(
       (record) => isTaken(record) || isNewRow(record) || record.rejected !== record.reason,
     );
-    const read = bySeries(changed, (record) => record).map(([series, records]) => ({
+    // Records of one answer together.
+    const answers = new Map<string, typeof changed>();
+    for (const record of changed)
+      answers.set(record.asked_at, [...(answers.get(record.asked_at) ?? []), record]);
+    const groups = [...answers.values()].flatMap((told) => bySeries(told, (record) => record));
+    const read = groups.map(([series, records]) => ({
       series,
+      told: { askedAt: records[0]!.asked_at, hereOn: records[0]!.asked_at.slice(0, 10) },
       records: records.filter((record) => isNewRow(record) || superseded.has(record)).length,
       rows: sortedRows(
         table,

@@ -21,7 +21,7 @@ import {
 } from '../warehouse/tables/lookups.ts';
 import { type Origin, originOf } from '../warehouse/tables/origin.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { type Clocks, endByClocks, watchClocks } from './clocks.ts';
+import { type Clocks, compareWarehouse, endByClocks, watchClocks } from './clocks.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
 import { countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 
@@ -93,6 +93,7 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const { job, warehouse, client, clock, log } = context;
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
+  await compareWarehouse(warehouse, log);
   const feed = feedNamed(job.feed);
   const reader = feed.reader(job.fields);
   const origin = originOf(warehouse);

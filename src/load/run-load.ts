@@ -2,6 +2,7 @@ import { addAbortListener, setMaxListeners } from 'node:events';
 import { kindOf } from '../errors.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
+import { compactReadings } from '../warehouse/tables/readings.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
 import type { LoadEnd, UnderWay } from './ends.ts';
@@ -93,9 +94,10 @@ async function close(load: Load, listed: ListedLoad, end: LoadEnd): Promise<void
         log.warn({ fields: someOf(appeared) }, 'records have fields that no load has seen before');
       if (vanished.length > 0) log.warn({ fields: someOf(vanished) }, 'records no longer have these fields');
     }),
+    compactReadings(warehouse),
   ];
   const failed = (await Promise.allSettled(writes)).find((write) => write.status === 'rejected');
-  if (failed) log.warn(forLog(failed.reason), 'the fields of the load could not be stored');
+  if (failed) log.warn(forLog(failed.reason), 'the notes of the load could not be stored');
 }
 
 /** Shortens a long list of fields for the log. */

@@ -18,7 +18,7 @@ export interface SyncResult extends LoadResult {
 const noLive: SyncResult['live'] = { series: 0, records: 0, failed: 0 };
 
 /**
- * Brings a job's series up to date. Drains the lookback days again and every day since the newest covered one, then reads
+ * Brings a job's series up to date. Drains the lookback days again and every missing day since the watch began, then reads
  * the live feed. A live answer may be incomplete: the days that it reaches have just been drained, and the next sync drains them
  * again.
  * @throws if the load cannot begin, for example because the service refuses the key

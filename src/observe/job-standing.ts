@@ -157,10 +157,13 @@ export async function listJob(
     to: job.endDate.toString(),
     // `null` if the lookups were never fetched.
     series: scope ? seriesIn(scope) : null,
+    isComplete: found?.is_complete ?? null,
     complete: found?.complete ?? null,
     // Of the days that no longer change; `null` if there are none yet.
     covered: hasDays ? found.covered : null,
     wanted: hasDays ? found.wanted : null,
+    // Those that are not drained.
+    windows: found ? { open: found.open, failed: found.failed, refused: found.refused } : null,
     ...work,
     late: lateness(standing)?.message ?? null,
     completeness: found,

@@ -33,7 +33,7 @@ export function createWarehouseGauges(
     'gmsi_warehouse_up',
     '1 if the warehouse answers; else 0, and the metrics read from it are omitted.',
   );
-  const windows = gauge('gmsi_windows', 'Windows in the warehouse.', 'feed', 'state');
+  const windows = gauge('gmsi_windows', 'Windows that are not loaded.', 'feed', 'state');
   // The label is not `job`, because Prometheus uses that name for the scraped target.
   const lag = gauge(
     'gmsi_job_lag_seconds',

@@ -1,7 +1,7 @@
 import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
+import { readHabits, type SeriesHabit } from '../warehouse/tables/planning.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { pollInterval } from './cadence.ts';
 import { refreshRequests } from './plan-refresh.ts';
@@ -128,8 +128,8 @@ function adaptiveRequests(
   if (habits.every(({ polled_at }) => polled_at === null)) return null;
   const atEverySync = syncRequests / habits.length;
   let requests = 0;
-  for (const { polled_at, news_at, quiet_polls } of habits) {
-    const polls = polled_at && { polledAt: polled_at, newsAt: news_at!, quietPolls: quiet_polls! };
+  for (const { polled_at, news_at } of habits) {
+    const polls = polled_at && { polledAt: polled_at, newsAt: news_at! };
     const interval = polls ? pollInterval(polls, job.cadence.longest) / (24 * 3600 * 1000) : 0;
     requests +=
       interval === 0

@@ -3,16 +3,23 @@ import type { Job } from '../config/job.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { noteConcern, readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
 import {
   dropLongWindows,
   findGaps,
   findSyncBegin,
   joinOpenWindows,
   planAlone,
+  readHabits,
+  type SeriesHabit,
 } from '../warehouse/tables/planning.ts';
 import { askAgain } from '../warehouse/tables/refusals.ts';
-import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
+import {
+  everySeries,
+  keyOfSeries,
+  nameSeries,
+  seriesOnly,
+  type WindowScope,
+} from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
 import { pollInterval } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
@@ -25,14 +32,14 @@ export interface DueSync {
   readonly series: readonly Series[];
   /** How many series it skips because they have had no news for long. */
   readonly seriesSkipped: number;
-  /** First unsettled day; rows from this day on do not count as backfilled. */
+  /** First unsettled day. */
   readonly firstUnsettled: Day;
   /** Series whose live answers it reads. */
   readonly live: readonly Series[];
 }
 
 /**
- * Plans the days that a sync drains: for each series, the days since its newest covered one, and the unsettled days again.
+ * Plans the days that a sync drains: for each series, the missing days since its watch began, and the unsettled days again.
  * With an adaptive cadence, skips series that are not due.
  * @returns the plan, with windows that earlier runs have not finished; `undefined` if the job's period is over
  */
@@ -43,6 +50,7 @@ export async function planDueSync(
 ): Promise<DueSync | undefined> {
   const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   return planAlone(warehouse, scope.feed, waiting, async (trx) => {
+    await nameSeries(trx, scope);
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
     const from = await findSyncBegin(trx, scope, firstUnsettled);
     if (from === null) return undefined;
@@ -54,7 +62,6 @@ export async function planDueSync(
     await insertGaps(trx, gapsOfDue, job, today.toString());
     await joinOpenWindows(trx, { ...scope, from }, today.toString());
     await askAgain(trx, { ...scope, from });
-    await noteConcern(trx, scope, firstUnsettled);
     const series = due ?? everySeries(scope);
     return {
       scope: { ...scope, from },
@@ -66,9 +73,9 @@ export async function planDueSync(
   });
 }
 
-function isDue({ polled_at, news_at, quiet_polls }: SeriesHabit, job: Job, now: Date): boolean {
+function isDue({ polled_at, news_at }: SeriesHabit, job: Job, now: Date): boolean {
   if (polled_at === null) return true;
-  const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
+  const history = { polledAt: polled_at, newsAt: news_at ?? polled_at };
   // A poll that lies further ahead than its interval was stored when a clock was wrong.
   return Math.abs(now.getTime() - polled_at.getTime()) >= pollInterval(history, job.cadence.longest);
 }

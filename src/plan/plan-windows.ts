@@ -13,7 +13,7 @@ import {
   planAlone,
 } from '../warehouse/tables/planning.ts';
 import { askAgain, cutAtBeginning } from '../warehouse/tables/refusals.ts';
-import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
+import { keyOfSeries, nameSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
 import { cutWindows, longestWindowDays } from './cut-windows.ts';
 import { dayRange } from './days.ts';
@@ -41,6 +41,7 @@ export async function planWindows(
   waiting: Waiting = {},
 ): Promise<number> {
   return planAlone(warehouse, scope.feed, waiting, async (trx) => {
+    await nameSeries(trx, scope);
     if (options.retryRefused) await forgetRefused(trx, scope);
     await cutAtBeginning(trx, scope);
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));

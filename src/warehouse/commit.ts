@@ -10,7 +10,6 @@ import {
   type Provenance,
   upsertRows,
 } from './tables/rows.ts';
-import { loadedBeforeOf } from './tables/series.ts';
 import { type WriteTransaction, writeTransaction } from './write-transaction.ts';
 
 /** What a commit has written, as the counters of windows and loads name it. */
@@ -37,6 +36,8 @@ export interface ReadRecords {
   readonly rejectedCount: number;
   /** Times, in microseconds since 1970, of records that were dropped because they are outside the requested times. */
   readonly outside: readonly number[];
+  /** When they were told, if not when their place was; see `Provenance`. */
+  readonly told?: Pick<Provenance, 'askedAt' | 'hereOn'>;
 }
 
 /**
@@ -44,8 +45,7 @@ export interface ReadRecords {
  * tells whether they were committed.
  */
 export interface Place {
-  /** Without `witnessed`, the warehouse is asked for it. */
-  readonly from: Omit<Provenance, 'series' | 'witnessed'> & Partial<Pick<Provenance, 'witnessed'>>;
+  readonly from: Omit<Provenance, 'series'>;
   /** True if the table probably has none of the rows. */
   readonly areLikelyNew: boolean;
   /**
@@ -62,10 +62,11 @@ export interface Place {
   readonly position: Position;
 }
 
-/** The row, or rows, that a commit moves, and what they are like after it. */
+/** What a commit moves. */
 export interface Position {
-  /** A table, and the condition of the row's key. */
+  /** A table, and the condition of the key of the row that the commit locks. */
   readonly row: RawBuilder<unknown>;
+  /** The condition that the commit has moved it. */
   readonly isPast: RawBuilder<boolean>;
 }
 
@@ -96,12 +97,11 @@ export async function commitRecords(
   return writeTransaction(warehouse, write, place.readAgain ? 'repeatable read' : 'read committed');
 }
 
-/** Returns true if a position is past a commit. Locks its rows, so that it waits for an attempt that is still being committed. */
+/** Returns true if a position is past a commit. Locks its row first, so that it waits for an attempt that is still being committed. */
 export async function isMoved(trx: WriteTransaction, { row, isPast }: Position): Promise<boolean> {
-  const { rows } = await sql<{
-    is_past: boolean;
-  }>`select ${isPast} as is_past from ${row} for update`.execute(trx);
-  return rows.some(({ is_past }) => is_past);
+  await sql`select from ${row} for update`.execute(trx);
+  const { rows } = await sql<{ is_past: boolean }>`select ${isPast} as is_past`.execute(trx);
+  return rows[0]!.is_past;
 }
 
 async function writeRecords(
@@ -112,10 +112,9 @@ async function writeRecords(
   isFirst: boolean,
 ): Promise<PageCounts> {
   const counts = { ...noCounts };
-  for (const { series, records, rows, rejected, rejectedCount, outside } of read) {
+  for (const { series, records, rows, rejected, rejectedCount, outside, told } of read) {
     if (!isFirst) await ensurePartitionsAgain(trx, table, rows.times);
-    const witnessed = place.from.witnessed ?? (await loadedBeforeOf(trx, series, rows.times));
-    const from = { ...place.from, witnessed, series };
+    const from = { ...place.from, ...told, series };
     // If rows that should be new meet others after all, the second attempt upserts.
     const { inserted, changed } = await upsertRows(trx, table, rows, from, place.areLikelyNew && isFirst);
     await keepRejected(trx, rejected, from);

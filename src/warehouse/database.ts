@@ -4,11 +4,10 @@ export type Day = string;
 /**
  * - `pending`: planned, or left with its cursor
  * - `draining`: claimed under a lease
- * - `drained`: its last page and its coverage are committed
  * - `failed`: failed in this load; a rerun continues from its cursor
  * - `refused`: the service refused it, or a younger window of its series; each load retries a few of these
  */
-export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
+export type WindowState = 'pending' | 'draining' | 'failed' | 'refused';
 
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 

@@ -13,6 +13,18 @@ export class WarehouseFull extends WarehouseUnavailable {
   override readonly mayPass = false;
 }
 
+/** The clocks of the warehouse and of this machine are far apart: the times that it would store would be wrong for good. */
+export class WarehouseClockWrong extends WarehouseUnavailable {
+  override readonly mayPass = false;
+
+  constructor(what: string, cause?: unknown) {
+    super(`The clocks of this machine and the warehouse's server are too far apart: ${what}.`, {
+      cause,
+      hint: 'Fix the wrong clock (NTP) and run it again. Nothing was stored with a wrong time.',
+    });
+  }
+}
+
 /** A write of rows that is tried again in a new transaction. */
 export class WriteFailed extends WarehouseUnavailable {
   /**
@@ -162,6 +174,7 @@ export function namedDatabaseError(error: unknown): unknown {
   // The warehouse was moved, or is being filled (gmsi.refuse_moved).
   if (code === 'GM001')
     return new ConfigError(message, { cause, hint: (error as { hint?: string }).hint ?? '' });
+  if (code === 'GM002') return new WarehouseClockWrong(message, cause);
   const isCut = code === '' && cutConnection.test(message);
   if (isCut || isStale(error) || passing.test(code) || network.test(code))
     return unavailable(

@@ -34,7 +34,7 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     select format('DELETE on gmsi.%I', relname)
     from pg_class
     where relnamespace = to_regnamespace('gmsi')
-      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
+      and relname in ('queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'processes',
                       'hourly_sums', 'daily_sums')
       and not has_table_privilege(oid, 'DELETE')
     union all

@@ -123,7 +123,7 @@ interface Holder {
 async function holderOf(ask: Ask, { holders, key }: Lock): Promise<Holder> {
   const { rows } = await ask(
     `select a.pid, concat_ws(' ', 'process', a.pid, 'of', a.usename, '(' || nullif(a.application_name, '') || ')') as name,
-            has_table_privilege(a.usesysid, to_regclass('gmsi.windows'), 'update') as may_load
+            has_table_privilege(a.usesysid, to_regclass('gmsi.queue'), 'update') as may_load
      from (${holders} limit 1) as l join pg_stat_activity a using (pid)`,
     [key],
   );

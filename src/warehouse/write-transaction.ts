@@ -12,7 +12,8 @@ export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: t
  * Writes rows of a feed in one transaction. Their `changed_at` is the beginning of the transaction, but nobody sees them
  * before its COMMIT. So the server rolls it back if the COMMIT comes more than half of `gmsi.as_of_delay()` later, for any
  * reason, even if this process was suspended.
- * @throws WriteFailed, among others if another session holds a lock for more than a quarter of the delay. It can be retried in
+ * The transaction is told this machine's time, and begins only if the server's clock is not far from it.
+ * @throws WarehouseClockWrong; WriteFailed, among others if another session holds a lock for more than a quarter of the delay. It can be retried in
  * a new transaction, with a new `changed_at`.
  */
 export function writeTransaction<T>(
@@ -25,7 +26,9 @@ export function writeTransaction<T>(
       // A transaction that is idle or runs for longer than half of the delay could no longer be committed, so the server ends it at
       // once, which releases its locks. Plans are generic, because the statements are the same for every page and read by keys.
       await sql
-        .raw(`start transaction isolation level ${isolation}; select gmsi.bound_transaction()`)
+        .raw(
+          `start transaction isolation level ${isolation}; select gmsi.bound_transaction('${new Date().toISOString()}')`,
+        )
         .execute(connection);
       const result = await work(connection as WriteTransaction);
       await sql.raw(commitInTime).execute(connection);

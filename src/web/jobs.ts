@@ -20,6 +20,10 @@ const row = z.object({
   to: z.string().nullable().describe('The last day of its period so far.'),
   series: count.describe('null if the lists of the service were never fetched.'),
   complete: count.describe('Series that have all days that no longer change.'),
+  is_complete: z
+    .boolean()
+    .nullable()
+    .describe('True if each series has all these days, and no window is open, failed or refused.'),
   own_series: count.describe(
     'Series that no job before it in this list has, so that a sum counts each once.',
   ),
@@ -27,6 +31,7 @@ const row = z.object({
   complete_to: z.string().nullable().describe('The last day that all of these have.'),
   covered: count.describe('Days of all series together that no longer change; null if there are none yet.'),
   wanted: count,
+  open: count.describe('Windows that are waiting or running.'),
   failed: count.describe('Windows.'),
   refused: count.describe('Windows.'),
   backfill_requests: count.describe(
@@ -95,7 +100,7 @@ export function jobsEndpoint(
       const { completeness, ...listed } = await listJob(warehouse, standing, today, before);
       const lastLoad = lastLoads.get(job.name) ?? null;
       // Plans only jobs that were loaded before: the page proposes to load no others.
-      const isPlanned = lastLoad !== null && completeness !== undefined && isOpen(completeness);
+      const isPlanned = lastLoad !== null && completeness?.is_complete === false;
       return {
         ...unknown,
         ...completeness,
@@ -143,8 +148,4 @@ export function jobsEndpoint(
     isLive: true,
     answer: { read },
   } satisfies Endpoint;
-}
-
-function isOpen({ series, complete, failed, refused }: Completeness): boolean {
-  return complete < series || failed + refused > 0;
 }

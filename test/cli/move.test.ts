@@ -16,7 +16,15 @@ import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfil
 import { serving } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, requestsBooked, sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
+import {
+  aWindowIn,
+  countRows,
+  coverageOf,
+  forgetWindowsIn,
+  requestsBooked,
+  sqlIn,
+  untilOneWaits,
+} from '../support/warehouse-state.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { type Running, says, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
@@ -83,6 +91,8 @@ const values: Readonly<Record<string, string>> = {
   'text[]': `E'{"a,b",NULL}'`,
 };
 
+const aSeries = '(select min(series_id) from gmsi.series)';
+
 /** Where a column takes only some values. */
 const special: Readonly<Record<string, string>> = {
   'alerts.kind': `'late'`,
@@ -90,12 +100,18 @@ const special: Readonly<Record<string, string>> = {
   'check_results.severity': `'warn'`,
   'check_results.result': `'warned'`,
   'closes.timezone': `'Europe/Berlin'`,
-  'drain_sightings.window_id': '(select min(window_id) from gmsi.windows)',
+  'drain_sightings.window_id': '(select min(window_id) from gmsi.queue)',
   'headline_revisions.known_to': `'infinity'`,
   'headline_revisions.reason': `'moved'`,
   'imported_files.process_id': '(select min(process_id) from gmsi.processes)',
   'jobs.export_process_id': '(select min(process_id) from gmsi.processes)',
   'moments.name': `'paper'`,
+  'queue.series_id': aSeries,
+  'queue.state': `'pending'`,
+  'readings.series_id': aSeries,
+  'readings.source': `'w'`,
+  'series_days.series_id': aSeries,
+  'live_sightings.series_id': aSeries,
   'revisions.reason': `'returned'`,
   'revisions.known_to': `'infinity'`,
   'loads.outcome': `'done'`,
@@ -103,9 +119,7 @@ const special: Readonly<Record<string, string>> = {
   'schedules.command': `'sync'`,
   'schedules.paused_because': `'budget'`,
   'schedules.process_id': '(select min(process_id) from gmsi.processes)',
-  'windows.state': `'drained'`,
   'wire_fields.kept_in': `'extra'`,
-  'watched.watched_from': `'-infinity'`,
 };
 
 /** Adds a row to each table that has none. */
@@ -117,8 +131,8 @@ async function fill(db: Warehouse): Promise<void> {
       and attnum > 0 and not attisdropped and attgenerated = '' and attidentity = '' order by 1, attnum`.execute(
     db,
   );
-  // Others refer to these two.
-  const tables = [...new Set(['processes', 'windows', ...(await tablesOf(db))])];
+  // Others refer to these.
+  const tables = [...new Set(['processes', 'series', 'queue', ...(await tablesOf(db))])];
   for (const table of tables) {
     if (table in notMoved || (await countRows(db, table)) > 0) continue;
     const own = columns.filter((column) => column.table === table);
@@ -172,10 +186,11 @@ describe('moving a warehouse', () => {
     await fill(db);
     await setAsOfDelay(db, 42_000);
     // The numbers of deleted windows are not used again, because rows name them.
-    const aWindow = sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
-      select 'f', 'c', 't', 'm', '2024-01-01', '2024-01-01' from generate_series(1, 5) returning window_id as id`;
-    const last = Math.max(...(await aWindow.execute(db)).rows.map((row) => (row as { id: number }).id));
-    await sqlIn(db)`delete from gmsi.windows where feed = 'f'`;
+    const aWindow = (db: Warehouse) =>
+      aWindowIn(db, '2024-01-01', '2024-01-01', { topic: 't', state: 'pending' });
+    for (let deleted = 0; deleted < 4; deleted++) await aWindow(db);
+    const last = await aWindow(db);
+    await forgetWindowsIn(db, { topic: 't' });
     const before = await everything(db);
     expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([]);
 
@@ -194,7 +209,7 @@ describe('moving a warehouse', () => {
     // Triggers work, and numbers go on.
     const off = sql`select from pg_trigger where tgenabled <> 'O' and not tgisinternal`;
     expect((await off.execute(target.db)).rows).toEqual([]);
-    expect((await aWindow.execute(target.db)).rows[0]).toEqual({ id: last + 1 });
+    expect(await aWindow(target.db)).toBe(last + 1);
     const delay = await sqlIn(target.db)`select gmsi.as_of_delay()::text as delay`;
     expect(delay).toEqual([{ delay: '00:00:42' }]);
     const held = await countRows(target.db, 'headline_revisions');

@@ -53,7 +53,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +364 of 364 days[\s\S]*none: everything is covered/,
   );
   const covered = await spendingNothing('status', 'job');
-  expect(covered.stdout).toMatch(/covered +364 of 364 days \(100%\)\nwindows +\d+ drained/);
+  expect(covered.stdout).toMatch(/covered +364 of 364 days \(100%\)\n/);
   expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });

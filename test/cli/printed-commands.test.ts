@@ -88,7 +88,8 @@ describe('every command that the program prints', () => {
   /** @throws if the program does not take it, or a word of a sentence would be taken for a job */
   async function check(typed: string): Promise<void> {
     // Options that a caller composes follow a word directly.
-    const { name, args } = await parseTyped(typed.replaceAll(/(?<=\w)‹›/g, '').replaceAll(value, 'desk'));
+    const composed = typed.replaceAll(/(?<=\w)‹›/g, '').replaceAll(value, 'desk');
+    const { name, args } = await parseTyped(composed.replaceAll('<day>', '2026-01-01'));
     if (!['plan', 'backfill', 'sync', 'status', 'check', 'work', 'validate', 'repair'].includes(name)) return;
     for (const job of args.flat()) expect(jobs, typed).toContain(job);
   }

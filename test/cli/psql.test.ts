@@ -1,9 +1,9 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { isInteractive } from '../../src/commands/psql.ts';
 import { it } from '../support/serving.ts';
+import { coverIn, sqlIn } from '../support/warehouse-state.ts';
 import { aFolder, gmsi, says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { hasScript, startOnTerminal } from './on-terminal.ts';
@@ -33,11 +33,9 @@ DO\nn\n7\n(1 row)\n\n`;
 });
 
 it('calls nothing that others put into `public`, whatever the search_path', async ({ warehouse }) => {
-  await sql
-    .raw(`
-    create function public.lower(datemultirange) returns date language plpgsql as 'begin raise exception ''trapped''; end';
-    insert into gmsi.coverage (feed, country, topic, match_type, days) values ('f', 'US', 't', 'm', '{[2026-09-01,2026-09-02)}')`)
-    .execute(warehouse.db);
+  await coverIn(warehouse.db, '{[2026-09-01,2026-09-02)}');
+  await sqlIn(warehouse.db)`
+    create function public.lower(datemultirange) returns date language plpgsql as 'begin raise exception ''trapped''; end'`;
   const PGOPTIONS = '-c search_path=public,pg_catalog';
   const run = ['-c', 'select lower(days) from gmsi.coverage'];
   expect(await withoutPsql(warehouse, run, { PGOPTIONS })).toMatchObject({

@@ -7,6 +7,7 @@ import { allEndpoints } from '../../src/web/endpoints.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { registered } from '../support/a-worker.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const { sandbox, folder, setting, warehouse } = await aPlaceForAll({ volume: 0.01 });
 const { db } = warehouse;
@@ -49,7 +50,7 @@ async function everywhere(name: string) {
     is_scheduled: scheduled,
     next_run: at && { command, at: (at as Date).toISOString() },
   };
-  const same = 'series complete covered wanted is_scheduled workers other_version_by'.split(' ');
+  const same = 'series is_complete complete covered wanted is_scheduled workers other_version_by'.split(' ');
   const told = (one: Record<string, unknown>) => {
     const next = one.next_run as { command: string; at: string } | null;
     // Minutes pass between two answers.
@@ -107,7 +108,33 @@ it('ends a sync of a job that lacks days with what is missing and the command th
   expect(loaded.stdout).not.toMatch(/^missing/m);
   expect(loaded.stdout).toMatch(/\nNext: gmsi check desk\n$/);
   expect((await run('sync', 'desk')).stdout).toMatch(/\nNext: gmsi check desk\n$/);
-  expect(await everywhere('desk')).toMatchObject({ complete: 2, covered: 196, wanted: 196, late: null });
+  expect(await everywhere('desk')).toMatchObject({
+    is_complete: true,
+    complete: 2,
+    covered: 196,
+    wanted: 196,
+    late: null,
+  });
+
+  // A window that failed is told everywhere, although it misses no day.
+  await sqlIn(db)`insert into gmsi.queue (series_id, first_day, last_day, state, last_error, left_at)
+                  select series_id, ${ago(9)}, ${ago(5)}, 'failed', 'broken', '2026-01-01' from gmsi.series limit 1`;
+  expect(await everywhere('desk')).toMatchObject({
+    is_complete: false,
+    complete: 2,
+    covered: 196,
+    wanted: 196,
+  });
+  expect((await run('status')).stdout).toContain(
+    '1 job has windows that are not loaded. To load them: gmsi backfill desk\n',
+  );
+  expect((await run('status', 'desk')).stdout).toMatch(/^windows to load +1 failed$/m);
+  expect(await run('sync', 'desk')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nNext: gmsi backfill desk\n$/),
+  });
+  await run('backfill', 'desk');
+  expect(await everywhere('desk')).toMatchObject({ is_complete: true });
 });
 
 it('names the next run only of a job that a living worker runs, by what workers have stored', async () => {

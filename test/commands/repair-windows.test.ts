@@ -11,6 +11,7 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { aLogin } from '../support/a-login.ts';
 import { registered } from '../support/a-worker.ts';
+import { aWindowIn, changeWindowsIn, forgetWindowsIn } from '../support/warehouse-state.ts';
 
 const { folder, setting, warehouse } = await aPlaceForAll({ volume: 0.01 });
 const { db } = warehouse;
@@ -26,14 +27,13 @@ const job = {
 /** A window of each topic has failed, one of the first was refused before the job's period, and one waits. */
 beforeEach(async () => {
   await run('lookups');
-  await sql`delete from gmsi.windows; delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
-  await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable'),
-    ('gmsi-headlines', 'US', 'Elections', 'COMBINED', '2025-06-30', '2025-07-15', 'failed', '503 Service Unavailable'),
-    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2024-01-01', '2024-01-31', 'refused', '422 too old'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2025-01-01', '2025-01-31', 'pending', null)`.execute(
-    db,
-  );
+  await forgetWindowsIn(db);
+  await sql`delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
+  const failed = { state: 'failed', last_error: '503 Service Unavailable' };
+  await aWindowIn(db, '2025-01-01', '2025-01-31', failed);
+  await aWindowIn(db, '2025-06-30', '2025-07-15', { ...failed, topic: 'Elections' });
+  await aWindowIn(db, '2024-01-01', '2024-01-31', { state: 'refused', last_error: '422 too old' });
+  await aWindowIn(db, '2025-01-01', '2025-01-31', { country: 'GB', state: 'pending' });
   await folder.write('jobs/food.yaml', job);
 });
 
@@ -78,19 +78,17 @@ it('shows windows that no job wants as such, and deletes them with gmsi repair -
 
   const { stdout, code } = await run('repair', '--windows');
   expect(code).toBe(0);
-  expect(stdout).toContain('2 windows deleted that no job wants. Rows that they had loaded stay.\n');
-  expect(await windows()).toEqual(['Inflation-Food failed', 'Inflation-Food pending']);
+  expect(stdout).toContain('3 windows deleted that no job wants. Rows that they had loaded stay.\n');
+  expect(await windows()).toEqual(['Inflation-Food failed']);
   expect((await run('status')).stdout).not.toContain('not wanted by any job');
-  expect((await run('repair', '--windows')).stdout).toBe(
-    'Every failed or refused window is wanted by a job.\n',
-  );
-  expect(await windows()).toHaveLength(2);
+  expect((await run('repair', '--windows')).stdout).toBe('Every window is wanted by a job.\n');
+  expect(await windows()).toHaveLength(1);
 });
 
 it('names a job that wants a window, though another one has last requested it', async () => {
   await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
-      values (900, 'backfill', 'gone', 'gmsi-headlines', 'x');
-    update gmsi.windows set load_id = 900`.execute(db);
+      values (900, 'backfill', 'gone', 'gmsi-headlines', 'x')`.execute(db);
+  await changeWindowsIn(db, { load_id: 900 });
   const { failures } = JSON.parse((await run('status', '--json')).stdout);
   expect(failures).toMatchObject([
     { state: 'failed', job: 'food', windows: 2, is_wanted: true },
@@ -100,7 +98,7 @@ it('names a job that wants a window, though another one has last requested it', 
 
 it('wants no days before the history limit of a job', async () => {
   await folder.write('jobs/food.yaml', { ...job, start_date: '2020-01-01', history_limit: '2025-01-01' });
-  expect((await run('repair', '--windows')).stdout).toMatch(/1 window deleted/);
+  expect((await run('repair', '--windows')).stdout).toMatch(/2 windows deleted/);
   expect(await windows()).not.toContain('Inflation-Food refused');
 });
 
@@ -117,10 +115,9 @@ it('keeps what a job of another folder or another version wants, and all if a jo
   const worker = { command: 'work', run_by: 'here', version: 'test', concurrency: 1 };
   await registerProcess(db, { ...worker, process_id: 'w', jobs: ['food'] });
   // Another folder's job wants the days before the period.
+  await registered(db, 'british', { ...job, countries: ['GB'] });
   await registered(db, 'older', { ...job, start_date: '2024-01-01', end_date: '2024-01-01' });
-  expect((await run('repair', '--windows')).stdout).toBe(
-    'Every failed or refused window is wanted by a job.\n',
-  );
+  expect((await run('repair', '--windows')).stdout).toBe('Every window is wanted by a job.\n');
   expect(await windows()).toHaveLength(4);
 
   await sql`delete from gmsi.jobs; delete from gmsi.processes`.execute(db);

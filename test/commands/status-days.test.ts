@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { status } from '../../src/commands/status.ts';
 import { typedJob } from '../../src/config/find-job-file.ts';
 import { aPlaceForAll } from '../cli/place.ts';
+import { aWindowIn, coverIn } from '../support/warehouse-state.ts';
 import { runCommand } from './run-command.ts';
 
 const clock = () => new Date('2026-10-31T12:00:00Z');
@@ -19,18 +20,14 @@ beforeAll(async () => {
   const { db } = warehouse;
   await sql`insert into gmsi.countries (country, name) select c, c from unnest(array['US', 'GB', 'NO']) c;
     insert into gmsi.topics (topic) values ('Inflation-Food')`.execute(db);
-  await sql`insert into gmsi.coverage (feed, country, topic, match_type, days) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-10-01,2026-10-29)}'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-10-03,2026-10-10)}')`.execute(db);
-  await sql`insert into gmsi.windows
-      (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, last_error) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-10-25', '2026-10-31', 'drained', '2026-10-29', null),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-03', '2026-10-09', 'drained', '2026-10-29', null),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-12', '2026-10-14', 'failed', null, '503 Service Unavailable'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-15', '2026-10-16', 'refused', null, '422 no such days'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-17', '2026-10-20', 'pending', null, null)`.execute(
-    db,
-  );
+  await coverIn(db, '{[2026-10-01,2026-10-25)}');
+  await aWindowIn(db, '2026-10-25', '2026-10-31', { first_unsettled: '2026-10-29' });
+  const inGb = (from: string, to: string, values = {}) =>
+    aWindowIn(db, from, to, { country: 'GB', ...values });
+  await inGb('2026-10-03', '2026-10-09');
+  await inGb('2026-10-12', '2026-10-14', { state: 'failed', last_error: '503 Service Unavailable' });
+  await inGb('2026-10-15', '2026-10-16', { state: 'refused', last_error: '422 no such days' });
+  await inGb('2026-10-17', '2026-10-20', { state: 'pending' });
 });
 
 const show = (json: boolean) =>

@@ -21,12 +21,12 @@ beforeAll(async () => {
   id = rows[0]!.headline_id;
 });
 
-test('a row as it was loaded: its load, its window, its request', async () => {
+test('a row as it was loaded: its load, its window, and when that was requested and complete', async () => {
   const { output } = await why(id);
   expect(output).toMatch(/row of +gmsi\.headlines\nkey +US · Inflation-Food · COMBINED · 2024-01-/);
   expect(output).toMatch(/standing +current, in this version since \d{4}-\d\d-\d\d/);
   expect(output).toMatch(
-    /loaded with its day .* 1 +backfill test +(\d+)\n\nwindow \1 .*\/US, 2024-01-01 to 2024-0[12]-\d\d, 1000 a page/,
+    /loaded with its day .* 1 +backfill test +(\d+)\n\nwindow \1 .*\/US, 2024-01-01 to 2024-01-31, requested 2\d{3}-[-\d]+ [:\d]+ UTC, complete 2\d{3}-/,
   );
 });
 
@@ -76,6 +76,32 @@ test('a headline of which the service has corrected the time has a row for each,
   expect(output).toMatch(/\n\S+ \S+ +moved +\S+ /);
   expect(output).toMatch(
     /standing +moved \d{4}-.* UTC: the service returned it with another publication time, which has its own row/,
+  );
+});
+
+test('a row that no window brought: the live answer, or the files that may have had it', async () => {
+  const run = sqlIn(warehouse.db);
+  const [row] = await run<{ id: string }>`
+    update gmsi.headlines set window_id = null
+    where headline_id = (select headline_id from gmsi.headlines where country = 'DE' order by published_at offset 5 limit 1)
+    returning headline_id as id`;
+  expect((await why(row!.id)).output).not.toMatch(/^(window|live answer|files)/m);
+  await run`
+    insert into gmsi.imported_files (feed, country, topic, ticker, match_type, variant, content, name, archive, made_at, load_id,
+      records_by_day)
+    select 'gmsi-headlines', '', topic, '', '', '', name, name, '', now(), load_id, json_build_object(day, 1)
+    from gmsi.headlines cross join (values ('its.csv', 0), ('other.csv', 1)) as files (name, later)
+    cross join lateral (select ((published_at at time zone 'UTC')::date + later)::text as day) as days
+    where headline_id = ${row!.id}`;
+  expect((await why(row!.id)).output).toMatch(/^files of load \d+ +its\.csv$/m);
+  await run`delete from gmsi.imported_files`;
+  await run`
+    insert into gmsi.readings (load_id, series_id, first_day, last_day, asked_at, asked_on, settled_before, source, is_whole, is_first)
+    select load_id, series_id, '2024-01-01', '2024-01-31', asked_at, '2024-01-31', '2024-01-31', 'l', false, false
+    from gmsi.headlines join gmsi.series using (country, topic, match_type) where headline_id = ${row!.id}`;
+  const { output } = await why(row!.id);
+  expect(output).toMatch(
+    /^live answer \d+ +\S+\/DE, 2024-01-01 to 2024-01-31, requested \S+ \S+ UTC, complete /m,
   );
 });
 

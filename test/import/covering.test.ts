@@ -1,15 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import { describeImport } from '../../src/commands/import/import-summary.ts';
 import { openDuckDB } from '../../src/duckdb.ts';
+import { cutOffOn } from '../../src/import/file-days.ts';
+import { inOrder } from '../../src/import/import-files.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { nameMoment } from '../../src/warehouse/tables/moments.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aWindowIn, countRows, sqlIn } from '../support/warehouse-state.ts';
-import { aFolder, aZip, it, manyRecords, runImport, statedOfMany } from './importing.ts';
+import { aFolder, aZip, clock, it, manyRecords, runImport, statedOfMany } from './importing.ts';
 
 /** Which days count as covered by an import: only those of which everything that lies there was loaded. */
 
@@ -168,13 +171,21 @@ describe('a file', () => {
   });
 });
 
-describe('days that are stated', () => {
-  const may = { from: '2023-05-01', to: '2023-05-31' };
-  /** A CSV of headlines with these times, two on each. */
-  const withTimes = (times: readonly (string | number)[]) =>
-    `${csv}${times.flatMap((time, at) => [`${at}a,${time},A ${at},0.5\n`, `${at}b,${time},B ${at},0.5\n`]).join('')}`;
-  const everyDay = Array.from({ length: 30 }, (_, n) => `2023-05-${String(n + 1).padStart(2, '0')}`);
+const may = { from: '2023-05-01', to: '2023-05-31' };
+const everyDay = daysOfMay(1, 30);
 
+/** Returns days of May 2023: every one, or every `step`th. */
+function daysOfMay(first: number, last: number, step = 1): string[] {
+  const days = Array.from({ length: 31 }, (_, n) => `2023-05-${String(n + 1).padStart(2, '0')}`);
+  return days.slice(first - 1, last).filter((_, at) => at % step === 0);
+}
+
+/** A CSV of headlines with these times, two on each. */
+function withTimes(times: readonly (string | number)[]): string {
+  return `${csv}${times.flatMap((time, at) => [`${at}a,${time},A ${at},0.5\n`, `${at}b,${time},B ${at},0.5\n`]).join('')}`;
+}
+
+describe('days that are stated', () => {
   it.for([
     ['options', 'many.csv', may],
     ['the name', `${us}/2023-05.csv`, undefined],
@@ -244,6 +255,167 @@ describe('days that are stated', () => {
       loadedBefore: 1,
       covered: { days: 2 },
     });
+  });
+});
+
+describe('a file that ends long before its days do', () => {
+  const name = `${us}/2023-05.csv`;
+
+  it('covers its days up to the one before its last record, unless they are stated', async ({
+    db,
+    folder,
+  }) => {
+    const path = await folder.write(name, withTimes(daysOfMay(1, 13)));
+    const cut = { name: path, files: 1, days: may, last: '2023-05-13', covered: '2023-05-12' };
+    const result = await runImport(db, [folder.path]);
+    expect(result).toMatchObject({ outcome: 'done', covered: { series: 1, days: 12 }, cut: [cut] });
+    expect(await covered(db)).toEqual({ US: '{[2023-05-01,2023-05-13)}' });
+    expect(describeImport(result, undefined, clock())).toContain(
+      `${path} ends on 2023-05-13: the days after 2023-05-12 are not counted as covered; if they had no news, ` +
+        'import it again with --from 2023-05-01 --to 2023-05-31\n',
+    );
+    // They are stated, so there was no news.
+    expect(await runImport(db, [folder.path], { days: may })).toMatchObject({
+      covered: { days: 31 },
+      cut: [],
+    });
+    expect(await covered(db)).toEqual({ US: '{[2023-05-01,2023-06-01)}' });
+  });
+
+  it('covers all of them if another file has the rest', async ({ db, folder }) => {
+    await folder.write(`${us}/month=2023-05/part-1.csv`, withTimes(daysOfMay(1, 13)));
+    await folder.write(`${us}/month=2023-05/part-2.csv`, withTimes(daysOfMay(14, 31)));
+    expect(await runImport(db, [folder.path])).toMatchObject({ covered: { days: 31 }, cut: [] });
+  });
+
+  it('is not hidden by the other part of its match type', async ({ db, folder }) => {
+    for (const [part, last] of [
+      ['EXPLICIT', 13],
+      ['IMPLICIT', 31],
+    ] as const)
+      await folder.write(
+        `match_type=${part}/2023-05.csv`,
+        withTimes(daysOfMay(1, last)).replace('directional_score', 'sentiment_score'),
+      );
+    const stated = { ticker: 'BZ_COM', matchType: 'COMBINED' };
+    expect(await runImport(db, [folder.path], { stated })).toMatchObject({
+      covered: { days: 12 },
+      cut: [{ files: 2, last: '2023-05-13' }],
+    });
+  });
+
+  const workdays = daysOfMay(1, 31).filter((day) => !['2023-05-06', '2023-05-07'].includes(day));
+  it.for<[what: string, days: readonly string[], last: string | undefined]>([
+    ['of a series with news each day is noticed by two days', daysOfMay(1, 29), '2023-05-29'],
+    ['is not noticed by one day', daysOfMay(1, 30), undefined],
+    ['is measured by its longest silence, such as a weekend', workdays.slice(0, -6), undefined],
+    ['is noticed after three of them', workdays.slice(0, -7), '2023-05-24'],
+    ['of a quiet series is not noticed', daysOfMay(1, 13, 3), undefined],
+    ['is measured by the silence at its begin, too', daysOfMay(7, 14), undefined],
+    ['has no news of a decade later', [...daysOfMay(1, 13), '2034-05-13'], '2023-05-13'],
+    ['may end in another time zone', [...daysOfMay(1, 13), '2023-06-01'], undefined],
+    ['or is empty', [], undefined],
+  ])('%s', ([_what, days, last]) => {
+    expect(cutOffOn(may, [Object.fromEntries(days.map((day) => [day, 1]))])).toBe(last);
+  });
+});
+
+describe('a corrected file with fewer records', () => {
+  /** Writes records of days: two of each, unless `few` says how many. */
+  async function write(
+    folder: Awaited<ReturnType<typeof aFolder>>,
+    name: string,
+    days: readonly string[],
+    few: Readonly<Record<string, number>> = {},
+  ) {
+    const records = days.flatMap((day) =>
+      ['a', 'b'].slice(0, few[day]).map((id) => `${day}${id},${day}T10:00:00,${id},0.5\n`),
+    );
+    return await folder.write(name, csv + records.join(''));
+  }
+  const few = { '2023-05-10': 1, '2023-05-12': 0 };
+  const whole = daysOfMay(1, 31);
+
+  it('says which rows stay, until they are retracted', async ({ db, folder }) => {
+    await runImport(db, [await write(folder, `old/${us}/2023-05.csv`, whole)]);
+    const corrected = await write(folder, `new/${us}/2023-05.csv`, whole, few);
+    const result = await runImport(db, [corrected]);
+    expect(result).toMatchObject({ outcome: 'done', covered: { days: 31 } });
+    const example = { series: 'US Wars', day: '2023-05-10', rows: 2, records: 1 };
+    expect(result.moreRows).toEqual({ days: 2, example });
+    expect(await countRows(db, 'headlines')).toBe(62);
+    const said = describeImport(result, undefined, clock());
+    expect(said).toMatch(
+      /more rows\S* +on 2 days than the files have records \(US Wars 2023-05-10: 2 rows, 1 record\)/,
+    );
+    expect(said).toMatch(/never removes rows, so these stay.*gmsi backfill <job> --full-refresh --from/);
+
+    await sqlIn(db)`
+      update gmsi.headlines set retracted_at = now(), changed_at = now()
+      where published_at = '2023-05-10T10:00Z' and headline = 'b' or published_at = '2023-05-12T10:00Z'`;
+    // Loaded before, so nothing comes back.
+    expect((await runImport(db, [corrected])).moreRows).toEqual({ days: 0, example: undefined });
+  });
+
+  it('says so, too, if the rows are not of a file with days', async ({ db, folder }) => {
+    await runImport(db, [await write(folder, `${us}/any.csv`, whole)]);
+    const path = await write(folder, `${us}/2023-05.csv`, whole, few);
+    expect(await runImport(db, [path])).toMatchObject({ moreRows: { days: 2 } });
+  });
+
+  it('says it of the days that it covers only', async ({ db, folder }) => {
+    await runImport(db, [await write(folder, `old/${us}/2023-05.csv`, whole)]);
+    await write(folder, `new/${us}/2023-05.csv`, daysOfMay(1, 11), few);
+    await folder.write(`new/${us}/2023-07.csv`, csv);
+    expect(await runImport(db, [join(folder.path, 'new')])).toMatchObject({
+      cut: [{ last: '2023-05-11' }],
+      covered: { days: 41 },
+      moreRows: { days: 1 },
+    });
+  });
+
+  it('is not told from the other half of its days', async ({ db, folder }) => {
+    for (const id of ['a', 'b'])
+      await folder.write(
+        `${us}/month=2023-05/${id}.csv`,
+        csv + whole.map((day) => `${day}${id},${day}T10:00:00,${id},0.5\n`).join(''),
+      );
+    expect(await runImport(db, [folder.path])).toMatchObject({
+      covered: { days: 31 },
+      moreRows: { days: 0 },
+    });
+  });
+});
+
+describe('files', () => {
+  it('are loaded in the order in which they were made, whatever their names', async ({ db, folder }) => {
+    const countries = ['US', 'DE', 'FR', 'GB', 'IT', 'JP'];
+    for (const [at, country] of countries.entries()) {
+      const path = await folder.write(
+        `country=${country}/topic=Wars/match_type=COMBINED/${9 - at}.csv`,
+        withTimes(['2023-05-01']),
+      );
+      const madeAt = new Date(Date.UTC(2023, 5, 10 + at));
+      await utimes(path, madeAt, madeAt);
+    }
+    await runImport(db, [folder.path]);
+    const rows = await sqlIn(db)<{
+      country: string;
+    }>`select country from gmsi.imported_files order by file_id`;
+    // Two are read at once.
+    expect(countries.slice(0, 2)).toContain(rows[0]!.country);
+    expect(countries.slice(-2)).toContain(rows.at(-1)!.country);
+  });
+
+  it('that were made at the same time are loaded by year, not by series', () => {
+    const file = (madeAt: number, ...parts: string[]) => ({ file: { madeAt: new Date(madeAt), parts } });
+    const files = [file(2, 'a', '2001'), file(1, 'a', '2003'), file(1, 'a', '2002'), file(1, 'b', '2002')];
+    expect(files.toSorted(inOrder).map(({ file: { parts } }) => parts.join('/'))).toEqual([
+      'a/2002',
+      'b/2002',
+      'a/2003',
+      'a/2001',
+    ]);
   });
 });
 

@@ -82,12 +82,12 @@ export async function aZip(
   return buffer(zip.outputStream as Readable);
 }
 
-/** The rows of a feed's table but for when and by what they came, in the order of their times. */
+/** The rows of a feed's table but for when they were asked for and came, and by what, in the order of their times. */
 export async function rowsIn(db: Warehouse, table: string): Promise<object[]> {
   const rows = await sqlIn(db)<{ row: object; place: string }>`
     select row, published_at::text || row::text as place
     from (
-      select published_at, to_jsonb(kept) - 'load_id' - 'window_id' - 'first_seen_at' - 'changed_at' as row
+      select published_at, to_jsonb(kept) - 'load_id' - 'window_id' - 'asked_at' - 'first_seen_at' - 'changed_at' as row
       from ${sql.table(`gmsi.${table}`)} as kept
     ) as kept`;
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ row }) => row);

@@ -5,7 +5,7 @@ import { atPage } from '../support/pages.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
+import { forgetAllIn, forgetDaysIn, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
 const it = serving({ volume: 0.3 });
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
@@ -18,27 +18,25 @@ const again = { outcome: 'done', error: undefined };
 
 /** As a backup from before the load: nothing of it, and none of its partitions. */
 const restored = (db: Warehouse) =>
-  sql`
-    do $$ declare part regclass; begin
-      for part in select inhrelid from pg_inherits where inhparent = 'gmsi.headlines'::regclass loop
-        execute 'drop table ' || part;
-      end loop;
-      delete from gmsi.drain_sightings;
-      delete from gmsi.windows;
-      delete from gmsi.coverage;
-      delete from gmsi.hourly_sums;
-      delete from gmsi.daily_sums;
-      delete from gmsi.loads;
-    end $$`.execute(db);
+  db.transaction().execute(async (trx) => {
+    await sqlIn(trx)`
+      do $$ declare part regclass; begin
+        for part in select inhrelid from pg_inherits where inhparent = 'gmsi.headlines'::regclass loop
+          execute 'drop table ' || part;
+        end loop;
+      end $$`;
+    await forgetAllIn(trx);
+    for (const table of ['hourly_sums', 'daily_sums', 'loads'])
+      await sqlIn(trx)`delete from ${sql.table(`gmsi.${table}`)}`;
+  });
 
 /** As a standby that has the load but not its last seconds: windows that were drained are gone, and what they brought. */
 const promoted = (db: Warehouse) =>
-  sql`
-    do $$ begin
-      delete from gmsi.headlines where window_id in (select window_id from gmsi.windows where state = 'drained');
-      delete from gmsi.windows where state = 'drained';
-      delete from gmsi.coverage;
-    end $$`.execute(db);
+  db.transaction().execute(async (trx) => {
+    await sqlIn(trx)`
+      delete from gmsi.headlines where window_id in (select window_id from gmsi.windows where state = 'drained')`;
+    await forgetDaysIn(trx);
+  });
 
 describe('a warehouse that goes back in time under a load', () => {
   it.for([

@@ -45,7 +45,7 @@ it('a server that is away while a page is committed that broke its connection tw
   })();
   const result = await runBackfill({ job, db, sandbox, log });
   await isBack;
-  expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+  expect(result).toMatchObject({ outcome: 'done', totals: { windows_failed: 0, windows_drained: 4 } });
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(Object.keys(await coverageOf(db))).toHaveLength(2);
@@ -64,7 +64,7 @@ it('a page that is too slow though nothing is locked fails its window alone, nam
     create trigger be_slow before insert on gmsi.headlines for each row execute function gmsi.be_slow()`;
   await sqlIn(db)`insert into gmsi.slow values (${first})`;
   const result = await runBackfill({ job, db, sandbox });
-  expect(result).toMatchObject({ outcome: 'incomplete', windows: { drained: 3, failed: 1 } });
+  expect(result).toMatchObject({ outcome: 'incomplete', totals: { windows_failed: 1, windows_drained: 3 } });
   const [failed] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
   expect(failed!.last_error).toMatch(/8 times in a row\. If the disk is slow, raise gmsi\.as_of_delay\(\)/);
 
@@ -88,8 +88,8 @@ it('a spent budget lets requests under way end however slow the service is', asy
   const poor = aJobFor(days, { budget: { requests_per_month: 5 }, service });
   const result = await runBackfill({ job: poor, db, sandbox });
   expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
-  const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');
-  expect(germany).toMatchObject({ state: 'pending', pages: 1, records: 12 });
+  const germany = { country: 'DE', state: 'pending', pages: 1, records: 12 };
+  expect(await windowsOf(db)).toContainEqual(expect.objectContaining(germany));
 
   const richer = aJobFor(days, { service: { ...service, concurrency: 4 } });
   expect((await runBackfill({ job: richer, db, sandbox })).outcome).toBe('done');

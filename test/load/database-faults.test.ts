@@ -66,7 +66,7 @@ it.concurrent('a load whose connections are all cut commits each page once', asy
   });
   await admin.destroy();
   expect(cut).toBeGreaterThan(1);
-  expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
+  expect(result).toMatchObject({ outcome: 'done', totals: { windows_drained: 4 } });
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await coverageOf(db)).toEqual(covered);
@@ -77,7 +77,7 @@ it.concurrent('a load is done though a failover stops its writes', async ({ ware
   const aroundPage = atPage(5, () => takesNoWrites(warehouse, 4_000));
   expect(await runBackfill({ job, db, sandbox, log, aroundPage })).toMatchObject({
     outcome: 'done',
-    windows: { drained: 4 },
+    totals: { windows_drained: 4 },
   });
   expect(lines).toContainEqual(
     expect.objectContaining({
@@ -107,7 +107,7 @@ it('a locked table is waited for, and the log says so', { timeout: 90_000 }, asy
   await other.query('commit');
   await other.end();
 
-  expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+  expect(await loading).toMatchObject({ outcome: 'done', totals: { windows_failed: 0, windows_drained: 4 } });
   expect(waits()).toHaveLength(1);
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
@@ -118,7 +118,11 @@ describe('a page that breaks the connection whenever it is committed', () => {
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
     const { log, lines } = aLog();
     const first = await runBackfill({ job, db, sandbox, log });
-    expect(first).toMatchObject({ outcome: 'incomplete', windows: { drained: 3, failed: 1, draining: 0 } });
+    expect(first).toMatchObject({
+      outcome: 'incomplete',
+      windows: { failed: 1, draining: 0 },
+      totals: { windows_drained: 3 },
+    });
     expect(await timesWritten(db)).toBe(3);
     const [failed] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
     expect(failed).toMatchObject({ country: 'DE', first_day: '2026-09-01' });
@@ -141,7 +145,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
   it('is committed if it breaks it twice', async ({ db, sandbox }) => {
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
     const result = await runBackfill({ job, db, sandbox });
-    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+    expect(result).toMatchObject({ outcome: 'done', totals: { windows_failed: 0, windows_drained: 4 } });
     expect(await timesWritten(db)).toBe(3);
     expect(sandbox.stats().pagesServedTwice).toBe(0);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));

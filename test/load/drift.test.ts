@@ -117,7 +117,10 @@ describe('a window of which too many records cannot be read', () => {
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => drift) }]);
       const of = aJobFor(scope, { service: paged });
       const first = await runBackfill({ job: of, db, sandbox });
-      expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
+      expect(first).toMatchObject({
+        outcome: 'incomplete',
+        totals: { windows_failed: 1, windows_drained: 0 },
+      });
       expect(first.totals.records_rejected).toBe(40);
       expect(first.totals.rows_inserted).toBe(first.totals.records - 40);
       const rows = await sqlIn(db)<{ last_error: string }>`select last_error from gmsi.windows`;

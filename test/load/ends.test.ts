@@ -23,7 +23,7 @@ describe('a run in which windows fail', () => {
     sandbox.script([{ ...trouble, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
     const result = await runBackfill({ job, db, sandbox });
     expect(result.windows.failed).toBeGreaterThan(0);
-    expect(result.windows.drained).toBeGreaterThan(0);
+    expect(result.totals.windows_drained).toBeGreaterThan(0);
     expect(result).toMatchObject({ outcome: 'budget', error: { kind: 'budget' } });
     expect(exitCodeOfOutcome(result.outcome)).toBe(75);
 

@@ -161,7 +161,14 @@ describe('every feed', () => {
       const states: { readonly at: string; readonly rows: unknown[] }[] = [];
       const loadAt = async (instant: string) => {
         now = instant;
-        const result = await runBackfill({ job, db, sandbox, clock: moving, plan: refresh });
+        const result = await runBackfill({
+          job,
+          db,
+          sandbox,
+          clock: moving,
+          plan: refresh,
+          acceptRetractions: true,
+        });
         expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
         expect(await heldIn(db, one, of)).toEqual(servedFor(sandbox, one, of));
         await expectNothingLost(db);

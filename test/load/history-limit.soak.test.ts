@@ -5,7 +5,7 @@ import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy } from '../support/truth.ts';
-import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
+import { ageWindowsIn, windowsOf } from '../support/warehouse-state.ts';
 
 describe('whatever the service refuses, and however often', () => {
   const scope = {
@@ -48,9 +48,7 @@ describe('whatever the service refuses, and however often', () => {
           refused.length = 0;
           flukes = 0;
           // A series that was refused again and again is tried once a day.
-          await sqlIn(
-            db,
-          )`update gmsi.windows set finished_at = finished_at - interval '1 day' where state = 'refused'`;
+          await ageWindowsIn(db, '1 day', { state: 'refused' });
           await runBackfill({ job, db, sandbox });
           expect(refused.length).toBeLessThanOrEqual(2 * all.length + 2 * concurrency + 2 * flukes);
           left = false;

@@ -10,7 +10,7 @@ import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
+import { ageWindowsIn, countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 /** Answers that are good at first sight, and what may be concluded from them. */
@@ -195,7 +195,7 @@ it('a refusal that lasts is requested again by a few loads, and then once a day'
   for (let load = 0; load < 8; load++)
     expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
   expect(service.asked).toHaveLength(6);
-  await sqlIn(db)`update gmsi.windows set finished_at = finished_at - interval '1 day'`;
+  await ageWindowsIn(db, '1 day');
   for (const _ of [1, 2]) await runBackfill({ job, db, sandbox: service });
   expect(service.asked).toHaveLength(7);
 });

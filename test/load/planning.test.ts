@@ -8,7 +8,15 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJob, aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { aWindowIn, coverageOf, coverIn, sqlIn, windowsOf } from '../support/warehouse-state.ts';
+import {
+  aWindowIn,
+  changeWindowsIn,
+  coverageOf,
+  coverIn,
+  pollIn,
+  sqlIn,
+  windowsOf,
+} from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const us = { countries: ['US'], topics: ['Inflation-Food'] };
@@ -92,7 +100,7 @@ describe('days that may still change', () => {
         return page;
       },
     });
-    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
+    expect(result).toMatchObject({ outcome: 'done', totals: { windows_drained: 1 } });
     expect(result.totals.pages).toBeGreaterThan(1);
     expect(await coverageOf(db)).toEqual({ [series]: '{[2026-11-10,2026-11-19)}' });
   });
@@ -124,7 +132,7 @@ describe('a window that failed', () => {
     const other = { ...us, ...days };
     expect(await runBackfill({ job: aJobFor(other, { service: inTurn }), db, sandbox })).toMatchObject({
       outcome: 'done',
-      windows: { drained: 2, failed: 0 },
+      totals: { windows_failed: 0, windows_drained: 2 },
     });
     expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(asked);
     expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
@@ -141,7 +149,7 @@ describe('a window that failed', () => {
       const [half] = await windowsOf(db);
       expect(half).toMatchObject({ state: 'failed', pages: 1 });
       // As a stopped or killed load leaves it: its load is over, so nobody holds it.
-      await db.updateTable('gmsi.windows').set({ state }).execute();
+      await changeWindowsIn(db, { state });
 
       const requests = watchRequests(sandbox);
       const short = aJobFor(scope, { step: 'P10D', service: { ...inTurn, page_size: 100 } });
@@ -213,10 +221,14 @@ function aRefresh(perMonth: number, service = {}) {
 }
 
 /** A window that was drained at a moment; `null` for one that is still to be drained. */
-const aWindow = (db: Warehouse, country: string, [first, last]: [string, string], at: string | null) =>
-  aWindowIn(db, first, last, { country, topic, state: at ? 'drained' : 'pending', finished_at: at });
-
-const covers = (db: Warehouse, country: string, days: string) => coverIn(db, days, { country, topic });
+const aWindow = (
+  db: Warehouse,
+  country: string,
+  [first, last]: [string, string],
+  at: string | null,
+  more = {},
+) =>
+  aWindowIn(db, first, last, { country, topic, state: at ? 'drained' : 'pending', finished_at: at, ...more });
 
 async function planned(db: Warehouse) {
   const rows = await sqlIn(db)<{ window: string }>`
@@ -232,7 +244,7 @@ it('takes days by when they were last drained, whatever windows they were in', a
   await aWindow(db, 'US', ['2025-02-18', '2025-02-20'], '2026-03-01');
   await aWindow(db, 'NO', ['2025-02-16', '2025-02-20'], '2026-02-01');
   await aWindow(db, 'NO', ['2025-02-21', '2025-02-25'], '2026-04-01');
-  for (const country of ['US', 'NO']) await covers(db, country, '{[2025-02-12,2025-03-11)}');
+  await coverIn(db, '{[2025-02-12,2025-03-11)}', { country: 'NO', topic });
   const rest = ['NO 2025-02-16 2025-02-20', 'NO 2025-02-21 2025-02-25', 'US 2025-02-16 2025-02-20'];
   expect(await planRefresh(db, aRefresh(1), scope, today)).toBe(1);
   expect(await planned(db)).toEqual(['US 2025-02-21 2025-02-25']);
@@ -245,7 +257,6 @@ it('takes days by when they were last drained, whatever windows they were in', a
 
 it("takes no more than the month's share leaves, by what was really sent", async ({ db }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-25'], '2025-04-01');
-  await covers(db, 'US', '{[2025-02-16,2025-02-26)}');
   // Of the month by the clock that stamps loads, the database's.
   const thisMonth = sql`date_trunc('month', now(), 'UTC')`;
   const sent = (requests: number, startedAt: RawBuilder<unknown>, reason: string | null) =>
@@ -260,9 +271,9 @@ it("takes no more than the month's share leaves, by what was really sent", async
 });
 
 it('takes no days that are missing, settling, only imported, or to be drained anyway', async ({ db }) => {
-  await aWindow(db, 'US', ['2025-02-16', '2025-02-20'], '2025-04-01');
-  await covers(db, 'US', '{[2025-02-16,2025-02-20),[2025-02-21,2025-02-26)}');
-  await covers(db, 'NO', '{[2025-02-16,2025-02-26)}');
+  await aWindow(db, 'US', ['2025-02-16', '2025-02-20'], '2025-04-01', { first_unsettled: '2025-02-20' });
+  await coverIn(db, '{[2025-02-21,2025-02-26)}', { country: 'US', topic });
+  await coverIn(db, '{[2025-02-16,2025-02-26)}', { country: 'NO', topic });
   await aWindow(db, 'NO', ['2025-02-16', '2025-02-20'], '2025-04-01');
   await aWindow(db, 'NO', ['2025-02-20', '2025-02-20'], null);
   expect(await planRefresh(db, aRefresh(100), scope, today)).toBe(1);
@@ -274,7 +285,6 @@ it('takes no days that are missing, settling, only imported, or to be drained an
 
 it('loads the whole period again if answers run to now', async ({ db }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-28'], '2025-04-01');
-  await covers(db, 'US', '{[2025-02-16,2025-03-01)}');
   const openEnded = { ...scope, isOpenEnded: true };
   expect(await planRefresh(db, aRefresh(100, { end_date: 'ignored' }), openEnded, today)).toBe(1);
   expect(await planned(db)).toEqual(['US 2025-02-16 2026-11-20']);
@@ -324,11 +334,8 @@ describe('the forecast of a schedule', () => {
 
   it('reckons with how quiet series are, if they have been polled', async ({ db }) => {
     // Silent for four days: polled once a day.
-    await sqlIn(db)`
-    insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls)
-    select 'gmsi-headlines', 'US', topic, '', 'COMBINED', '', '2026-11-20 11:15Z', '2026-11-16 11:15Z', 90
-    from unnest(array['Inflation-Food', 'Tension']) as topic
-  `;
+    const polls = { polled_at: '2026-11-20 11:15Z', news_at: '2026-11-16 11:15Z' };
+    for (const topic of ['Inflation-Food', 'Tension']) await pollIn(db, polls, { topic });
     const plain = await forecastSchedule(db, aJob(seldom), period, moment);
     expect(plain!.adaptiveSyncRequests).toBe(2 * 120 * 2 + 2 * 30 * 2);
     expect(plain!.choices[0]).toMatchObject({ change: 'sync once a day' });

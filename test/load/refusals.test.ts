@@ -81,7 +81,7 @@ describe('a request that is refused', () => {
     sandbox.script([refusal]);
     await runBackfill({ job, db, sandbox, plan: refresh });
     const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-    expect(again).toMatchObject([{ state: 'refused', country: 'DE', attempts: 3 }]);
+    expect(again).toMatchObject([{ state: 'refused', country: 'DE', attempts: 1 }]);
   });
 
   it('of every series ends the run as hopeless before every window has been tried', async ({ db }) => {
@@ -208,7 +208,7 @@ describe('a fault that passes', () => {
       },
     ]);
     const first = await runBackfill({ job, db, sandbox });
-    expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 1 } });
+    expect(first).toMatchObject({ outcome: 'incomplete', totals: { windows_failed: 1, windows_drained: 1 } });
     const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
     expect(failed.last_error).toMatch(/503.*given up after 4 tries/);
     expect(failed.pages).toBe(1);

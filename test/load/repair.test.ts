@@ -53,7 +53,7 @@ async function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<Repa
 /** All of a feed's table but when and by which load it came to be so: on a watched day, from the repair on. */
 async function contentOf(db: Warehouse, table: string): Promise<string[]> {
   const rows = await sqlIn(db)<{ row: object }>`
-    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'is_backfilled', 'load_id', 'window_id'] as row from ${sql.table(`gmsi.${table}`)} t
+    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'asked_at', 'is_backfilled', 'load_id', 'window_id'] as row from ${sql.table(`gmsi.${table}`)} t
   `;
   return rows.map(({ row }) => JSON.stringify(row)).sort();
 }
@@ -220,7 +220,7 @@ describe('records that were rejected', () => {
     const { totals } = await runBackfill({ job, db, sandbox: drifting, plan: refresh });
     const other = await db.startTransaction().execute();
     await sqlIn(other)`
-      update gmsi.headlines set headline = 'newer', changed_at = clock_timestamp(), load_id = 999`;
+      update gmsi.headlines set headline = 'newer', changed_at = clock_timestamp(), asked_at = clock_timestamp(), load_id = 999`;
     const repaired = repairAll(db, timeAlias, { batchSize: 1000 });
     try {
       await untilOneWaits(db);

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { coverageOf, sqlIn } from '../support/warehouse-state.ts';
+import { changeWindowsIn, coverageOf, sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
@@ -168,6 +168,19 @@ describe('days of syncs', () => {
       expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-05,2026-11-16)}' });
       const days = { ...one, from: '2026-11-05', to: '2026-11-21' };
       expect(await heldBy(db, days)).toEqual(servedBy(sandbox, days));
+    });
+
+    it('goes back to the first days that it planned, though it never came to load them', async ({ db }) => {
+      let now = noonOf(5);
+      const clock = () => now;
+      await using sandbox = await aSandbox({ clock, volume: 0.3 });
+      const aroundPage = () => Promise.reject(new Error('down'));
+      await runSync({ job: aJobFor(one, open), db, sandbox, clock, aroundPage });
+      expect(await coverageOf(db)).toEqual({});
+      await changeWindowsIn(db, { planned_at: now });
+      now = noonOf(20);
+      await runSync({ job: aJobFor(one, open), db, sandbox, clock });
+      expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-02,2026-11-17)}' });
     });
   });
 });

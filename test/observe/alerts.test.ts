@@ -10,7 +10,7 @@ import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
-import { aNewField, sqlIn } from '../support/warehouse-state.ts';
+import { aNewField, aWindowIn, forgetWindowsIn, sqlIn } from '../support/warehouse-state.ts';
 import { aConfig, now } from './a-telemetry.ts';
 import { aWebhook, type Webhook } from './a-webhook.ts';
 
@@ -107,10 +107,7 @@ describe('a webhook gets', () => {
     const wrong = { ...aJob({ countries: ['US', 'UK'] }), name: 'wrong' };
     await sqlIn(db)`update gmsi.countries set listed = false where country = 'NO'`;
     // No run tries it again.
-    await sqlIn(
-      db,
-    )`insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day, state, last_error)
-      values ('gmsi-headlines', 'NO', 'Inflation-Food', '', 'COMBINED', '', '2026-09-01', '2026-09-30', 'failed', 'x')`;
+    await aWindowIn(db, '2026-09-01', '2026-09-30', { country: 'NO', state: 'failed', last_error: 'x' });
     for (let times = 0; times < 2; times++) await check(db, webhook, { jobs: [job, wider, wrong] });
     expect(webhook.taken.map(({ job, kind, text }) => [job, kind, text])).toEqual([
       [
@@ -126,7 +123,7 @@ describe('a webhook gets', () => {
         expect.stringMatching(/^gmsi: Job wrong is not loaded: .*did you mean "GB"/s),
       ],
     ]);
-    await sqlIn(db)`delete from gmsi.windows where country = 'NO'`;
+    await forgetWindowsIn(db, { country: 'NO' });
     await sqlIn(db)`update gmsi.countries set listed = true where country = 'NO'`;
     await check(db, webhook, { jobs: [wider] });
     expect(webhook.taken.at(-1)).toMatchObject({ job: 'wider', status: 'resolved' });

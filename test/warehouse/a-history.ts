@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { retractMoved } from '../../src/warehouse/tables/retract.ts';
-import { ensurePartitions, everyDay, upsertRows } from '../../src/warehouse/tables/rows.ts';
+import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { sqlIn } from '../support/warehouse-state.ts';
-import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
+import { aRow, cameOn, idOf, series, sorted, upsert } from './a-row.ts';
 
 const now = new Date();
 /** A recent end of a month: what is stored over a year after its publication never counts as known. */
@@ -99,10 +99,10 @@ export const aroundThem = [-500, 500].map((minute, n) =>
 
 async function answerLive(db: Warehouse, answer: Parameters<typeof sorted>[0]): Promise<void> {
   const rows = sorted(answer);
-  const of = { loadId: 1, windowId: null };
+  const of = { loadId: 1, windowId: null, ...cameOn(false) };
   await ensurePartitions(db, gmsiHeadlines.table, rows.times, new Set());
   await writeTransaction(db, async (trx) => {
-    await upsertRows(trx, gmsiHeadlines.table, rows, { ...of, series, witnessed: everyDay });
+    await upsertRows(trx, gmsiHeadlines.table, rows, { ...of, series });
     await retractMoved(trx, gmsiHeadlines, series, rows, of);
   });
 }

@@ -31,14 +31,26 @@ export function sorted(rows: readonly Row[]): SortedRows {
   return sortedRows(gmsiHeadlines.table, rows);
 }
 
+/** When rows were asked for, and came: if nobody watches and nothing is loaded, before all of their days or after them. */
+export const cameOn = (isBackfilled: boolean) => ({
+  askedAt: new Date().toISOString(),
+  hereOn: isBackfilled ? 'infinity' : '-infinity',
+});
+
 /** Writes rows as the commit of a page does. */
 export async function upsert(
   db: Warehouse,
   rows: readonly Row[],
-  { loadId = 1, isBackfilled = true, areLikelyNew = false, windowId = null as number | null } = {},
+  {
+    loadId = 1,
+    isBackfilled = true,
+    areLikelyNew = false,
+    windowId = null as number | null,
+    cameAt = cameOn(isBackfilled),
+  } = {},
 ): Promise<Upserted> {
   const ready = sorted(rows);
   await ensurePartitions(db, gmsiHeadlines.table, ready.times, new Set());
-  const provenance = { series, loadId, windowId, witnessed: isBackfilled ? '{}' : '{(,)}' } as const;
+  const provenance = { series, loadId, windowId, ...cameAt };
   return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, ready, provenance, areLikelyNew));
 }

@@ -44,7 +44,8 @@ const added = `
   create view public.desk_then as select * from gmsi.headlines_as_of('2026-11-01');
   create materialized view public.desk_daily as select * from gmsi.sentiment_daily;
   create rule desk as on delete to gmsi.desk_headlines do instead nothing;
-  alter table gmsi.coverage add column desk text; alter table gmsi.windows add column desk text default 'x';`;
+  alter table gmsi.series add column desk text; alter table gmsi.series_days add column desk text;
+  alter table gmsi.readings add column desk text; alter table gmsi.queue add column desk text default 'x';`;
 
 /** Of newer servers: values that are made when read (18), and numbers of partitioned tables (17). */
 const newer: [from: number, statement: string][] = [

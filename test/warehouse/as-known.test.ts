@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { coverIn, sqlIn, watchIn } from '../support/warehouse-state.ts';
+import { coverIn, forgetDaysIn, sqlIn, watchIn } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -50,7 +50,7 @@ it('says of any day what was known of it at any moment, as the table as of that 
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 8 }), async (steps) => {
       await empty(db);
-      await sqlIn(db)`delete from gmsi.coverage`;
+      await forgetDaysIn(db);
       await coverIn(db, `{[${days[0]}, ${days[1]}]}`);
       const moments: string[] = [];
       for (const step of steps) {
@@ -72,13 +72,13 @@ it('says of any day what was known of it at any moment, as the table as of that 
 });
 
 it('tells no news from not loaded, and what it has seen from what it assumes', async ({ db }) => {
-  await coverIn(db, '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-07)}');
-  await coverIn(db, '{[2026-03-05, 2026-03-06)}', { country: 'GB' });
-  await watchIn(db, { '2026-03-05': '2026-03-06 06:00+00', '2026-03-06': '2026-03-07 06:00:01+00' });
   await upsert(db, [
     aRow({ headline_id: idOf(1), published_at: '2026-03-02T12:30:00Z', directional_score: 0.5 }),
     aRow({ headline_id: idOf(2), published_at: '2026-03-02T23:59:59.999999Z', directional_score: 0.1 }),
   ]);
+  await coverIn(db, '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-07)}');
+  await coverIn(db, '{[2026-03-05, 2026-03-06)}', { country: 'GB' });
+  await watchIn(db, { '2026-03-05': '2026-03-06 06:00+00', '2026-03-06': '2026-03-07 06:00:01+00' });
   const rows = await sqlIn(db)<Record<string, unknown>>`
     select country, day::text, to_char(known_at at time zone 'UTC', 'DD HH24:MI') as known_at, state, headline_count, witnessed_count,
            directional_mean
@@ -88,14 +88,13 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
     ['US', '2026-03-01', '02 06:00', 'assumed', 0, 0, null],
     ['US', '2026-03-02', '03 06:00', 'assumed', 2, 0, 0.3],
     ['US', '2026-03-03', '04 06:00', 'not loaded', null, null, null],
-    ['US', '2026-03-04', '05 06:00', 'assumed', 0, 0, null],
+    ['US', '2026-03-04', '05 06:00', 'late', 0, 0, null],
     ['US', '2026-03-05', '06 06:00', 'covered', 0, 0, null],
     ['US', '2026-03-06', '07 06:00', 'late', 0, 0, null],
   ]);
 });
 
 it('has days from close to close, whatever the weekday or the clocks', async ({ db }) => {
-  await coverIn(db, '{[2026-03-01, 2026-03-20)}');
   // In New York the clocks are put forward on 8 March; the 10th is taken for a half day.
   await sqlIn(db)`insert into gmsi.closes (market, day, at)
     select 'New York', d::date, (d + case when d = '2026-03-10' then interval '13 hours' else '16 hours' end) at time zone 'America/New_York'
@@ -117,6 +116,7 @@ it('has days from close to close, whatever the weekday or the clocks', async ({ 
       aRow({ headline_id: idOf(n), published_at, directional_score: 2 ** n }),
     ),
   );
+  await coverIn(db, '{[2026-03-01, 2026-03-20)}');
   const rows = await sqlIn(db)<{ day: string; directional_sum: number }>`
     select day::text, directional_sum from gmsi.sentiment_daily_as_known('0', 'US', market => 'New York')`;
   const expected: Record<string, number> = {};

@@ -3,7 +3,14 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
-import { aWindowIn, coverIn, sqlIn } from '../support/warehouse-state.ts';
+import {
+  aWindowIn,
+  changeWindowsIn,
+  coverIn,
+  forgetWindowsIn,
+  sqlIn,
+  uncoverIn,
+} from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
@@ -18,7 +25,7 @@ it('every headline leads to its load and its window, or came by the live feed', 
     from gmsi.headlines h
     join gmsi.loads l using (load_id)
     left join gmsi.windows w on w.window_id = h.window_id and w.country = h.country and w.topic = h.topic
-      and (h.published_at at time zone 'UTC')::date between w.request_start and w.request_end
+      and (h.published_at at time zone 'UTC')::date between w.first_day and w.last_day + 1
     where h.window_id is null or w.window_id is not null
     group by 1, 2 order by 1, 2`;
   expect(rows.map(({ command, brought }) => [command, brought])).toEqual([
@@ -55,23 +62,25 @@ it('a wholly covered series has no gap, also if no window asked for it', async (
   await coverIn(db, '{[2026-01-01, 2026-01-31]}', { topic: 'Wars' });
   expect(await gaps(db)).toEqual([]);
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'covered']]);
-  await sqlIn(db)`update gmsi.coverage set days = '{[2026-01-01, 2026-01-10], [2026-01-21, 2026-01-31]}'`;
+  await uncoverIn(db, '{[2026-01-11, 2026-01-20]}');
   expect(await gaps(db)).toEqual([['2026-01-11', '2026-01-20', 10, 'not loaded', null]]);
 });
 
 it('a day that is being drained is partly loaded, and stays so when it is drained again', async ({ db }) => {
   await aWindowIn(db, '2026-01-01', '2026-01-02', { topic: 'Wars', state: 'pending' });
-  const stateAfter = async (change: string) => {
-    await sqlIn(db)`update gmsi.windows set ${sql.raw(change)}`;
+  const stateAfter = async (change: object) => {
+    await changeWindowsIn(db, change);
     return (await states(db)).map(([, , state]) => state);
   };
-  expect(await stateAfter("state = 'draining'")).toEqual(['partial']);
-  expect(await stateAfter("state = 'failed'")).toEqual(['not loaded']);
-  expect(await stateAfter('pages = 1')).toEqual(['partial']);
-  expect(await stateAfter("state = 'drained', first_unsettled = '2026-01-01'")).toEqual(['settling']);
-  expect(await stateAfter("state = 'pending'")).toEqual(['partial']);
-  expect(await stateAfter("state = 'draining', pages = 0, is_compared = true")).toEqual(['partial']);
-  expect(await stateAfter("state = 'failed'")).toEqual(['partial']);
+  expect(await stateAfter({ state: 'draining' })).toEqual(['partial']);
+  expect(await stateAfter({ state: 'failed' })).toEqual(['not loaded']);
+  expect(await stateAfter({ pages: 1 })).toEqual(['partial']);
+  expect(await stateAfter({ state: 'pending' })).toEqual(['partial']);
+  expect(await stateAfter({ state: 'draining', pages: 0, is_compared: true })).toEqual(['partial']);
+  expect(await stateAfter({ state: 'failed' })).toEqual(['partial']);
+  await forgetWindowsIn(db);
+  await aWindowIn(db, '2026-01-01', '2026-01-02', { topic: 'Wars', first_unsettled: '2026-01-01' });
+  expect(await states(db)).toEqual([['2026-01-01', '2026-01-02', 'settling']]);
 });
 
 it('the rollups say of a day that nobody asked for that it is not whole', async ({ db }) => {

@@ -110,8 +110,8 @@ describe('migrating', () => {
         select source, 0::bigint as headlines, null::interval as p50, null::interval as p99 from gmsi.headlines;
       drop function gmsi.novelty;
       alter table gmsi.headlines disable trigger user;
-      drop trigger refuse_moved on gmsi.windows;
-      revoke insert on gmsi.windows from gmsi_loader`)
+      drop trigger refuse_moved on gmsi.queue;
+      revoke insert on gmsi.queue from gmsi_loader`)
       .execute(db);
     const { code, stdout } = await runs(warehouse.url, 'migrate');
     expect([code, stdout]).toEqual([0, expect.stringContaining('the schema is current; its functions')]);

@@ -4,7 +4,7 @@ import { coverageOfSeries } from '../../src/warehouse/questions/coverage.ts';
 import { sqlText } from '../../src/warehouse/questions/reading.ts';
 import { docPages, fencesOf, sqlMarked } from '../docs/pages.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { sqlIn, windowsIn } from '../support/warehouse-state.ts';
 
 /** Two years of 60 series, with the statistics that a warehouse in use has: plans for a few rows say nothing. */
 const warehouse = await aWarehouseForAll({ isNew: true });
@@ -14,6 +14,14 @@ beforeAll(async () => {
     // Without its triggers: this is about reading.
     await sqlIn(trx)`set local session_replication_role = replica`;
     for (const statement of made) await statement.execute(trx);
+    for (const one of await sqlIn(trx)<object>`select country, topic from ${series}`)
+      await windowsIn(trx, quarters(one, '2024-01-01', 9));
+    // Ten years of 400 further series, as jobs with all topics leave them.
+    for (let n = 0; n < 400; n++) {
+      const one = { country: `C${n % 20}`, topic: `T${Math.floor(n / 20)}` };
+      const [failed, ...drained] = quarters(one, '2016-01-01', 40);
+      await windowsIn(trx, [{ ...failed, state: 'failed' }, ...drained]);
+    }
     await sql.raw(sqlMarked('closes')).execute(trx);
   });
   await sqlIn(warehouse.db)`analyze`;
@@ -22,6 +30,15 @@ beforeAll(async () => {
 const series = sql`
   unnest(array['US', 'GB', 'DE', 'FR', 'JP', 'NO', 'BR', 'IN', 'CN', 'ZA']) as country,
   unnest(array['Inflation-Food', 'Market Stress', 'Elections', 'Tension', 'Public Debt', 'Wars']) as topic`;
+
+function quarters(one: object, from: string, count: number): object[] {
+  const day = (n: number) => new Date(Date.parse(from) + n * 86_400_000).toISOString().slice(0, 10);
+  return Array.from({ length: count }, (_, n) => ({
+    ...one,
+    first_day: day(90 * n),
+    last_day: day(90 * n + 89),
+  }));
+}
 
 /** A headline a day; some had another version before; rollups of every day, and of the hours of the last year. */
 const made: readonly RawBuilder<unknown>[] = [
@@ -34,9 +51,9 @@ const made: readonly RawBuilder<unknown>[] = [
              0.9, sin(n), cos(n), true, 1
       from ${series}, generate_series(0, 730) as n`,
   sql`insert into gmsi.headline_revisions (headline_id, country, topic, match_type, published_at, directional_score,
-                                           first_seen_at, known_from, known_to, is_backfilled, load_id, reason)
+                                           first_seen_at, known_from, known_to, asked_at, is_backfilled, load_id, reason)
       select headline_id, country, topic, match_type, published_at, directional_score,
-             changed_at - interval '1 day', changed_at - interval '1 day', changed_at, true, 1, 'rescored'
+             changed_at - interval '1 day', changed_at - interval '1 day', changed_at, changed_at - interval '1 day', true, 1, 'rescored'
       from gmsi.headlines where headline_id::text ~ '^[0-9]a'`,
   sql`insert into gmsi.hourly_sums (country, topic, match_type, sentiment_type, hour, all_count, headline_count, sentiment_sum,
                                     sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
@@ -52,16 +69,6 @@ const made: readonly RawBuilder<unknown>[] = [
       select country, 'Wars', 'COMBINED', 'sentiment_type=directional', gen_random_uuid(),
              timestamptz '2024-01-01 00:00+00' + n * interval '1 hour', 2, sin(n), true, 1
       from unnest(array['US', 'GB', 'DE', 'FR']) as country, generate_series(0, 17543) as n`,
-  // Ten years of 400 further series, as jobs with all topics leave them.
-  sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state)
-      select 'gmsi-headlines', 'C' || c, 'T' || t, 'COMBINED', date '2016-01-01' + 90 * n, date '2016-01-01' + 90 * n + 89,
-             case when n = 20 then 'failed' else 'drained' end
-      from generate_series(1, 20) as c, generate_series(1, 20) as t, generate_series(0, 39) as n`,
-  sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state)
-      select 'gmsi-headlines', country, topic, 'COMBINED', date '2024-01-01' + 90 * n, date '2024-01-01' + 90 * n + 89, 'drained'
-      from ${series}, generate_series(0, 8) as n`,
-  sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      select feed, country, topic, match_type, range_agg(days) from gmsi.windows where state = 'drained' group by 1, 2, 3, 4`,
 ];
 
 interface Plan {
@@ -167,9 +174,9 @@ test.for([
   ],
 ] as const)('gmsi.%s reads the months that it asks for, by an index: %s', async ([, call, months]) => {
   const read = await tablesReadBy(`select * from ${call}`);
-  expect(read.filter(({ table, whole }) => whole > 0 && /^headline|_sums$|^windows$/.test(table))).toEqual(
-    [],
-  );
+  expect(
+    read.filter(({ table, whole }) => whole > 0 && /^headline|_sums$|^readings$|^queue$/.test(table)),
+  ).toEqual([]);
   const headlines = read.filter(({ table }) => /^headlines_/.test(table));
   expect(headlines.map(({ table }) => table.slice('headlines_'.length)).toSorted()).toEqual(months);
 });
@@ -190,6 +197,8 @@ test('hours of an index are read by the key, of their month alone, if bounded as
   expect(new Set((await readsIf('')).map(({ from }) => from)).size).toBe(24);
 });
 
+const byTheirNames = 'series_feed_country_topic_ticker_match_type_variant_key';
+
 test('the rollups of a series are read by their key, those of some days by the day', async () => {
   const food = `country = 'US' and topic = 'Wars' and match_type = 'COMBINED' and sentiment_type = 'directional'`;
   const daily = (where: string) =>
@@ -197,9 +206,9 @@ test('the rollups of a series are read by their key, those of some days by the d
   expect(await daily(`${food} and day >= '2025-10-01'`)).toMatchObject([{ by: 'daily_sums_pkey' }]);
   const withState = await daily(`${food} and day >= '2025-10-01' and state in ('covered', 'settling')`);
   expect(withState.map(({ by }) => by).toSorted()).toEqual([
-    'coverage_pkey',
     'daily_sums_pkey',
-    'windows_series',
+    'series_days_pkey',
+    byTheirNames,
   ]);
   expect(await daily(`day > '2025-12-25'`)).toMatchObject([{ by: 'daily_sums_by_day' }]);
   const hours = `select sum(headline_count) from gmsi.sentiment_hourly where ${food} and hour >= '2025-10-01'`;
@@ -209,22 +218,28 @@ test('the rollups of a series are read by their key, those of some days by the d
 });
 
 test.for(['coverage_by_day', 'coverage_gaps'])(
-  '%s of a series reads the windows of that series alone',
+  '%s of a series reads the days and windows of that series alone',
   async (view) => {
     const reads = await readsOf(
       `select * from gmsi.${view}
      where feed = 'gmsi-headlines' and country = 'C7' and topic = 'T9' and match_type = 'COMBINED'`,
     );
-    const tables = reads.filter(({ from }) => ['windows', 'coverage'].includes(from));
-    expect(new Set(tables.map(({ by }) => by))).toEqual(new Set(['coverage_pkey', 'windows_series']));
-    for (const { where } of tables) expect(where).toMatch(/country = .*topic = /);
+    const tables = reads.filter(({ from }) => ['series', 'series_days', 'queue', 'readings'].includes(from));
+    expect(new Set(tables.map(({ by }) => by))).toEqual(
+      new Set([byTheirNames, 'series_days_pkey', 'queue_series']),
+    );
+    for (const { by, where } of tables)
+      expect(where).toMatch(by === byTheirNames ? /country = .*topic = / : /series_id = /);
   },
 );
 
-test('the coverage of all series reads no window whose days are settled', async () => {
+test('the coverage of all series reads no history', async () => {
   const asked = { feed: 'gmsi-headlines', match_type: 'COMBINED', from: '2016-01-01', to: '2025-12-31' };
   const reads = await readsOf(sqlText(warehouse.db, coverageOfSeries(asked)));
-  expect(reads.filter(({ from }) => from === 'windows').map(({ by }) => by)).toEqual(['windows_uncovered']);
+  const tables = new Set(reads.map(({ from }) => from));
+  expect(
+    [...tables].filter((from) => ['queue', 'series_days', 'readings'].includes(from)).toSorted(),
+  ).toEqual(['queue', 'series_days']);
 });
 
 const questions = docPages()
@@ -235,7 +250,7 @@ const questions = docPages()
 test.for(questions)(
   '$place reads no month of headlines and no series that it does not ask for',
   async ({ text }, { skip }) => {
-    // PostgreSQL 15 does not see that an outer join's IN list bounds the view behind it, and reads windows whole.
+    // PostgreSQL 15 does not see that an outer join's IN list bounds the view behind it, and reads the view whole.
     if ((await serverVersion()) < 16) skip();
     const reads = await readsOf(text);
     expect(reads).not.toHaveLength(0);
@@ -246,7 +261,7 @@ test.for(questions)(
     const whole = reads
       .filter(({ by }) => ['Seq Scan', 'Function Scan'].includes(by))
       .map(({ from }) => from);
-    expect(whole.filter((from) => /^(headline|hourly_sums|daily_sums|windows)/.test(from))).toEqual([]);
+    expect(whole.filter((from) => /^(headline|hourly_sums|daily_sums|readings)/.test(from))).toEqual([]);
   },
 );
 

@@ -7,7 +7,7 @@ import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { aWindowIn, sqlIn } from '../support/warehouse-state.ts';
 import { aRow, upsert } from './a-row.ts';
 
 /** A headline in a warehouse, and people who may read it, load into it, or only connect. */
@@ -63,18 +63,19 @@ const named = (...names: string[]) =>
     .join(' ');
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes rejected_records windows',
+  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes queue readings rejected_records',
   `gmsi_loader: insert+select+update on table ${named(
-    'alerts api_usage cadence closes countries coverage headline_revisions imported_files learned_facts',
-    'loads lookups origin request_rate revisions schedules service_descriptions topics turns unconfirmed watched wire_fields',
+    'alerts api_usage closes countries headline_revisions imported_files learned_facts',
+    'loads lookups origin request_rate revisions schedules series series_days service_descriptions topics turns wire_fields',
     ...feedTables,
   )}`,
-  'gmsi_loader: select on table arrival_delays coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration rescorings sentiment_by_day sentiment_daily sentiment_hourly',
+  'gmsi_loader: select on table arrival_delays coverage coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration rescorings sentiment_by_day sentiment_daily sentiment_hourly series_states watched windows',
   'gmsi_loader: usage on schema gmsi',
+  'gmsi_loader: usage on table reading_ids',
   `gmsi_reader: select on table ${named(
     'arrival_delays check_results closes countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
-    'imported_files index_daily kysely_migration learned_facts loads lookups moments origin processes rejected_records rescorings revisions sentiment_by_day',
-    'sentiment_daily sentiment_hourly topics watched windows',
+    'imported_files index_daily kysely_migration learned_facts loads lookups moments origin processes queue readings rejected_records rescorings revisions sentiment_by_day',
+    'sentiment_daily sentiment_hourly series series_days series_states topics watched windows',
     ...feedTables,
   )}`,
   'gmsi_reader: usage on schema gmsi',
@@ -93,7 +94,7 @@ describe('the catalog', () => {
   test('two functions run with their owner’s rights and a fixed search_path, and no reader may run them', async () => {
     expect(
       await rowsOf(
-        `select name, settings, for_reader, for_loader, for_all from (${functions}) f where is_definer`,
+        `select name, settings, for_reader, for_loader, for_all from (${functions}) f where is_definer order by name`,
       ),
     ).toEqual([
       'ensure_month_partition(text,date) search_path=pg_catalog, pg_temp false true false',
@@ -106,7 +107,13 @@ describe('the catalog', () => {
     expect(forAll.toSorted()).toEqual(
       [
         'as_of_delay()',
-        'known_state(daterange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean,bigint,boolean)',
+        'day_facts(integer[],daterange)',
+        'days_at(integer,timestamp with time zone)',
+        'derive_days(integer)',
+        'known_state(daterange,timestamp with time zone,timestamp with time zone,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean)',
+        'loss(bigint,bigint)',
+        'losses(text)',
+        'refuse_future(timestamp with time zone)',
         'sentiment_daily_as_known(interval,text,text,date,date,text,text,boolean,text)',
         'signals(timestamp with time zone[],text,text,interval,text,text,boolean,text,interval,double precision,boolean)',
         'novelty(text,text,date,date,interval,text)',
@@ -123,12 +130,15 @@ describe('the catalog', () => {
     expect(
       await rowsOf(`select name from (${functions}) f where for_loader and not for_all order by 1`),
     ).toEqual([
-      'bound_transaction()',
+      'bound_transaction(timestamp with time zone)',
+      'compact(interval,integer,integer)',
       'ensure_month_partition(text,date)',
+      'losses_with(text,bigint,bigint)',
       'rebuild_rollups(date,date)',
       'refuse_late_commit()',
       'roll_up(text,text,text,timestamp with time zone,timestamp with time zone,boolean)',
       'series_to_roll_up(date,date)',
+      'sync_from(date,datemultirange,date)',
       'wait_for_turn(text)',
     ]);
     expect(
@@ -385,10 +395,6 @@ const filled = `
       execute format('update gmsi.%I set changed_at = %L', held.name, '2026-03-01');
     end loop;
   end $$;
-  insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled)
-  values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-09-01', '2026-09-02', 'drained', '2026-09-02');
-  insert into gmsi.coverage (feed, country, topic, match_type, days)
-  values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01,2026-09-02)}');
   insert into gmsi.moments (name, at, taken_by) values ('then', '2026-02-01', 'x');`;
 
 test('views and functions for analysts call nothing that somebody has put in the way, also for a superuser', async () => {
@@ -397,6 +403,7 @@ test('views and functions for analysts call nothing that somebody has put in the
   for (const score of [0.5, 0.25])
     await upsert(db, [aRow({ headline: 'Prices rise', directional_score: score })]);
   await sql.raw(filled).execute(db);
+  await aWindowIn(db, '2026-09-01', '2026-09-02', { first_unsettled: '2026-09-02' });
   const rows = await sqlIn(db)<{ source: string }>`
     select format('gmsi.%I', relname) as source from pg_class where relnamespace = 'gmsi'::regnamespace and relkind = 'v'
     union all

@@ -1,41 +1,31 @@
-import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { leaveRefused, takeBackRefusals } from '../../src/warehouse/tables/refusals.ts';
 import { aLoad } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
+import { forgetAllIn, windowsIn, windowsOf } from '../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll();
 let db: Warehouse;
 beforeAll(async () => {
   db = warehouse.db;
 });
-beforeEach(() => sql`delete from gmsi.windows`.execute(db));
+beforeEach(() => forgetAllIn(db));
 
-const series = { feed: 'gmsi-headlines', country: 'US', topic: 'Wars', match_type: 'COMBINED' };
 const refusal = { status: 404, error: 'The service refused it with 404: no' };
 
 /** Windows of one day each, the first one on 2026-01-01, claimed by a load if they are `draining`. */
 async function windows(db: Warehouse, of: readonly Record<string, unknown>[], other: object = {}) {
   const loadId = await aLoad(db);
   const day = (index: number) => `2026-01-${String(index + 1).padStart(2, '0')}`;
-  const rows = of.map((window, index) => ({
-    ticker: '',
-    variant: '',
+  const all = of.map((window, index) => ({
     first_day: day(index),
     last_day: day(index),
     load_id: loadId,
-    ...series,
     ...window,
     ...other,
   }));
-  const ids = await db
-    .insertInto('gmsi.windows')
-    .values(rows as never)
-    .returning('window_id')
-    .execute();
-  return { loadId, ids: ids.map(({ window_id }) => window_id) };
+  return { loadId, ids: await windowsIn(db, all) };
 }
 
 const statesOf = async (db: Warehouse) => (await windowsOf(db)).map(({ state }) => state);
@@ -102,9 +92,8 @@ describe('a window that is answered', () => {
     ],
     ['above refused ones does not', [skipped, refused, draining], ['refused', 'refused', 'draining']],
   ])('%s', async (_, given, expected) => {
-    await windows(db, given, {});
+    const { ids } = await windows(db, given, {});
     await windows(db, [skipped, refused, refused], { country: 'DE' });
-    const { ids } = { ids: (await windowsOf(db)).map(({ window_id }) => window_id) };
     const windowId = ids[given.map(({ state }) => state).indexOf('draining')]!;
     await db.transaction().execute((trx) => takeBackRefusals(trx, windowId));
     expect(await statesOf(db)).toEqual([...expected, 'refused', 'refused', 'refused']);

@@ -10,7 +10,7 @@ import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
 import { aStep, empty, noScore, take } from './a-history.ts';
-import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
+import { aRow, cameOn, idOf, series, sorted, upsert } from './a-row.ts';
 
 it('the rollups are at any moment what the headlines add up to, and a rebuild changes nothing', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
@@ -38,7 +38,7 @@ it.for([
     aRow({ headline_id: idOf(number), published_at, directional_score });
   // So that there is a partition, and a sum of the day that both change.
   await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
-  const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
+  const provenance = { series, loadId: 1, windowId: null, ...cameOn(true) } as const;
   // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
   const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
     upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
@@ -67,7 +67,7 @@ it('a transaction that cannot see the hours of a later one is tried again', asyn
     // Takes the snapshot.
     await sqlIn(trx)`select from gmsi.headlines`;
     if (++attempts === 1) await upsert(db, [rows[0]!]);
-    const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
+    const provenance = { series, loadId: 1, windowId: null, ...cameOn(true) } as const;
     await upsertRows(trx, gmsiHeadlines.table, sorted([rows[1]!]), provenance);
   };
   await writeTransaction(db.patient({}), work, 'repeatable read');

@@ -12,7 +12,15 @@ const ours = sql`
   and relname not like 'kysely\\_%'`;
 
 /** What a load says of each row, besides what the service sent. */
-const provenance = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
+const provenance = [
+  'asked_at',
+  'first_seen_at',
+  'changed_at',
+  'retracted_at',
+  'is_backfilled',
+  'load_id',
+  'window_id',
+];
 
 /** The columns of a table that it does not compute itself. */
 async function columnsOf(table: string): Promise<Map<string, string>> {

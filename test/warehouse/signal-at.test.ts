@@ -251,6 +251,7 @@ describe('says why there are no headlines', () => {
   });
 
   it('of days', async ({ db }) => {
+    await upsert(db, [aRow({ published_at: '2026-03-04T12:00:00Z', directional_score: 0.5 })]);
     await coverIn(db, '{[2026-03-01, 2026-03-10)}');
     // Each day is watched from six hours after its end; the eighth, from the eleventh on.
     const days = ['06', '07', '08', '09', '10', '11', '12'].map((day, at) => {
@@ -259,14 +260,13 @@ describe('says why there are no headlines', () => {
     });
     await watchIn(db, Object.fromEntries(days));
     await aWindowIn(db, '2026-03-08', '2026-03-12', { first_unsettled: '2026-03-10', pages: 1 });
-    await upsert(db, [aRow({ published_at: '2026-03-04T12:00:00Z', directional_score: 0.5 })]);
     const [strict, shortly] = [sql`, assume_backfilled => false`, sql`, over => '6 hours'`];
     const expected: [day: string, state: string, what?: string, others?: typeof strict][] = [
       ['03-03 21:00', 'assumed 0', 'loaded after the fact'],
       ['03-04 21:00', 'assumed 1', 'with a headline'],
       ['03-03 21:00', 'backfilled 0', 'strictly', strict],
       ['03-04 21:00', 'backfilled 0', 'strictly', strict],
-      ['03-06 21:00', 'assumed 0', 'the day before was not watched'],
+      ['03-06 21:00', 'late 0', 'the day before was not loaded yet when the watch began'],
       ['03-07 21:00', 'covered 0', 'silence'],
       ['03-07 21:00', 'covered 0', 'strictly', strict],
       ['03-07 06:00', 'covered 0', 'a day to its end', shortly],

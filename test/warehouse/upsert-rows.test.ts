@@ -9,7 +9,7 @@ import { type WriteTransaction, writeTransaction } from '../../src/warehouse/wri
 import { aLog } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { countRows, sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
-import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
+import { aRow, cameOn, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ connections: 8 });
 
@@ -77,8 +77,8 @@ describe('rows of a page', () => {
           series,
           loadId: 1,
           windowId: null,
-          witnessed: '{}',
-          file: { madeAt: new Date(madeAt), imports: [1] },
+          ...cameOn(true),
+          askedAt: madeAt,
         }),
       );
     const two = [aRow({ headline: 'first' }), aRow({ headline: 'last' })];
@@ -128,7 +128,7 @@ describe('rows of a page', () => {
       series,
       loadId: 1,
       windowId: null,
-      witnessed: '{}',
+      ...cameOn(true),
     });
     const failures: unknown[] = [];
     const { log, lines } = aLog();
@@ -160,6 +160,8 @@ describe('rows of a page', () => {
     'are written by many at once without a deadlock (likely new: %s)',
     async (areLikelyNew) => {
       const rows = Array.from({ length: 200 }, (_, n) => n + 1);
+      // Otherwise a version that was asked for earlier would be dropped if it came later.
+      const cameAt = cameOn(true);
       const shuffled = (round: number) =>
         [...rows].sort((a, b) => ((a * 7919 * round) % 211) - ((b * 7919 * round) % 211));
       await Promise.all(
@@ -168,7 +170,7 @@ describe('rows of a page', () => {
             upsert(
               warehouse.db,
               shuffled(round + 1).map((n) => aRow({ headline_id: idOf(n), headline: `version ${round}` })),
-              { areLikelyNew },
+              { areLikelyNew, cameAt },
             ),
           ),
         ),

@@ -11,7 +11,14 @@ import { claimWindow, leaveWindow, leaveWindows } from '../../src/warehouse/tabl
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLoad, silence } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
+import {
+  aWindowIn,
+  changeWindowsIn,
+  coverageOf,
+  forgetAllIn,
+  sqlIn,
+  windowsOf,
+} from '../support/warehouse-state.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
 type WindowEvent =
@@ -24,8 +31,11 @@ type WindowEvent =
   | 'a refusal'
   | 'the load ends';
 
+/** `drained`: it has left the queue. */
+type State = WindowState | 'drained';
+
 /** A state that no event changes. */
-const unmoved = <State extends WindowState>(state: State): Record<WindowEvent, State> => ({
+const unmoved = <Of extends State>(state: Of): Record<WindowEvent, Of> => ({
   'another load claims it': state,
   'another load claims it after the lease': state,
   'a page': state,
@@ -41,7 +51,7 @@ const claimed = {
 } as const;
 
 /** The state after each event, in each state. Whatever a window is not in, only its next claim may change it. */
-const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
+const after: Record<State, Record<WindowEvent, State>> = {
   pending: { ...unmoved('pending'), ...claimed },
   draining: {
     ...claimed,
@@ -57,7 +67,7 @@ const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
   refused: unmoved('refused'),
 };
 
-const windowId = 1;
+let windowId = 0;
 const scope: WindowScope = {
   feed: 'gmsi-headlines',
   countries: ['US'],
@@ -68,7 +78,8 @@ const scope: WindowScope = {
   from: '2024-01-01',
   to: '2024-12-31',
 };
-const progress = { rowsMet: null, firstUnsettled: undefined };
+const asked = { askedOn: '2024-03-01', settledBefore: '2024-02-27' };
+const compared = { held: 0, gone: 0, isAccepted: false };
 
 const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number) => Promise<unknown>> = {
   'another load claims it': (db, _, other) => claim(db, other),
@@ -92,10 +103,10 @@ function claim(db: Warehouse, loadId: number) {
 async function page(db: Warehouse, loadId: number, nextToken: string | null): Promise<boolean> {
   const at = { windowId, loadId, pages: 0, nextToken: null };
   try {
-    const isDrained = nextToken === null;
+    const atEnd = nextToken === null ? compared : undefined;
     await db
       .transaction()
-      .execute((trx) => advanceCheckpoint(trx, at, nextToken, noCounts, { ...progress, isDrained }));
+      .execute((trx) => advanceCheckpoint(trx, at, nextToken, noCounts, { rowsMet: null, asked }, atEnd));
     return false;
   } catch (error) {
     if (error instanceof ClaimLost) return true;
@@ -103,22 +114,24 @@ async function page(db: Warehouse, loadId: number, nextToken: string | null): Pr
   }
 }
 
-const states = Object.keys(after) as WindowState[];
+const states = Object.keys(after) as State[];
 const events = Object.keys(happen) as WindowEvent[];
 
 const warehouse = await aWarehouseForAll();
-beforeEach(() => sqlIn(warehouse.db)`delete from gmsi.windows; delete from gmsi.coverage`);
+beforeEach(() => forgetAllIn(warehouse.db));
 
 /** A window in a state, of a load. */
-async function aWindow(state: WindowState): Promise<number> {
+async function aWindow(state: State): Promise<number> {
   const { db } = warehouse;
   const loadId = await aLoad(db);
-  await sqlIn(db)`
-    insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
-      first_unsettled, finished_at)
-    overriding system value
-    values (${windowId}, 'gmsi-headlines', 'US', 'Wars', 'COMBINED', '2024-01-01', '2024-01-31', ${state}, ${loadId},
-      '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`;
+  const begun = { drain_started_at: '2024-03-01', asked_on: '2024-03-01', first_unsettled: '2024-02-27' };
+  windowId = await aWindowIn(db, '2024-01-01', '2024-01-31', {
+    topic: 'Wars',
+    state,
+    load_id: loadId,
+    ...(state === 'draining' && begun),
+    ...(state === 'failed' && { finished_at: '2024-02-01' }),
+  });
   return loadId;
 }
 
@@ -135,8 +148,7 @@ it.each(states.flatMap((state) => events.map((event) => [state, event] as const)
     if (window.state === 'draining') expect(window.load_id).toBe(isOfOther ? other : loadId);
     // A page counts only for the load that drains its window, and days are covered only by its last one.
     if (event.endsWith('page')) expect(dropped).toBe(state !== 'draining');
-    const coverage = await db.selectFrom('gmsi.coverage').selectAll().execute();
-    expect(coverage.length > 0).toBe(state === 'draining' && event === 'the last page');
+    expect(Object.keys(await coverageOf(db))).toHaveLength(window.state === 'drained' ? 1 : 0);
   },
 );
 
@@ -157,21 +169,28 @@ it('a load does not take a page of another one for its own, whose commit had no 
   await silence(db, first);
   const second = await aLoad(db);
   await claim(db, second);
-  await sqlIn(db)`update gmsi.windows set pages = 1, next_token = 'two'`;
+  await changeWindowsIn(db, { pages: 1, next_token: 'two' });
   const committedBy = (loadId: number) => {
     const at = { windowId, loadId, pages: 0, nextToken: null };
-    return writeTransaction(db, (trx) => isMoved(trx, windowAfter(at, 'two')));
+    return writeTransaction(db, (trx) => isMoved(trx, windowAfter(at, 'two', false)));
   };
   expect([await committedBy(first), await committedBy(second)]).toEqual([false, true]);
 });
 
 it.each([
-  ['has a heartbeat', sql`update gmsi.processes set heartbeat_at = now() + interval '400 days'`],
-  ['failed', sql`update gmsi.windows set state = 'failed', finished_at = now() + interval '400 days'`],
-])('a window of a load that %s 400 days ahead, by a wrong clock, is free', async (_, change) => {
+  [
+    'has a heartbeat',
+    (db: Warehouse) => sqlIn(db)`update gmsi.processes set heartbeat_at = now() + interval '400 days'`,
+  ],
+  [
+    'failed',
+    (db: Warehouse) =>
+      changeWindowsIn(db, { state: 'failed', finished_at: sql`now() + interval '400 days'` }),
+  ],
+] as const)('a window of a load that %s 400 days ahead, by a wrong clock, is free', async (_, change) => {
   const { db } = warehouse;
   await aWindow('draining');
-  await change.execute(db);
+  await change(db);
   const next = await aLoad(db);
   expect(await claim(db, next)).toBeDefined();
   expect(await windowsOf(db)).toMatchObject([{ state: 'draining', load_id: next }]);

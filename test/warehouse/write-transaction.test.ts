@@ -9,7 +9,7 @@ import { aWarehouseForAll } from '../support/for-all.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows, sqlIn } from '../support/warehouse-state.ts';
-import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
+import { aRow, cameOn, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ isNew: true });
 // Nearly all of it are time limits of the server.
@@ -34,7 +34,7 @@ async function aWarehouseOfItsOwn() {
 }
 
 function write(trx: WriteTransaction, headline: number) {
-  const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
+  const provenance = { series, loadId: 1, windowId: null, ...cameOn(true) } as const;
   return upsertRows(trx, gmsiHeadlines.table, sorted([aRow({ headline_id: idOf(headline) })]), provenance);
 }
 

@@ -12,7 +12,7 @@ import { aWarehouseForAll } from '../support/for-all.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { ageWindowsIn, aWindowIn, forgetWindowsIn, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { aPage } from './a-page.ts';
 
 const period = { start_date: '2026-10-01', end_date: '2026-10-31' };
@@ -197,13 +197,15 @@ describe('the API', () => {
   });
 
   it('never shows a token, even of a window that is half drained', async () => {
-    await run`update gmsi.windows set next_token = 'a-token-of-the-key' where country = 'US'`;
+    const half = { state: 'pending', pages: 1, next_token: 'a-token-of-the-key' };
+    await aWindowIn(warehouse.db, '2026-10-01', '2026-10-10', half);
     for (const [path, query] of Object.entries(questions)) {
       const text = await (await get(`${path}?${query}`)).text();
       expect(text).not.toContain('a-token-of-the-key');
     }
-    expect((await rowsOf(`windows?${questions.windows}`))[0]).toMatchObject({ is_half_drained: true });
-    await run`update gmsi.windows set next_token = null`;
+    const rows = await rowsOf(`windows?${questions.windows}`);
+    expect(rows.filter(({ is_half_drained }) => is_half_drained)).toHaveLength(1);
+    await forgetWindowsIn(warehouse.db, { state: 'pending' });
   });
 
   it('shows the jobs of the folder, and what is wrong with the others', async () => {
@@ -284,16 +286,19 @@ describe('the API', () => {
   it('counts failed windows of one cause once for all series', async () => {
     const failed = await rowsOf('failures');
     expect(failed).toMatchObject([{ job: 'test', state: 'failed', windows: 1, series: 1 }]);
-    await run`update gmsi.windows set state = 'failed', last_error = replace(${failed[0]!.cause}, '/NO', '/US')
-              where feed = 'gmsi-headlines' and country = 'US' and first_day = (select min(first_day) from gmsi.windows)`;
-    await run`update gmsi.windows set state = 'failed', last_error = replace(${failed[0]!.cause}, '500', '503')
-              where feed = 'gmsi-headlines' and country = 'US' and first_day = (select max(first_day) from gmsi.windows)`;
+    const cause = String(failed[0]!.cause);
+    const { load_id } = (await windowsOf(warehouse.db)).find(({ state }) => state === 'failed')!;
+    for (const topic of ['Inflation-Food', 'Governance/Corruption']) {
+      const failedFor = (last_error: string) => ({ topic, load_id, state: 'failed', last_error });
+      await aWindowIn(warehouse.db, '2026-10-01', '2026-10-10', failedFor(cause.replace('/NO', '/US')));
+      await aWindowIn(warehouse.db, '2026-10-31', '2026-10-31', failedFor(cause.replace('500', '503')));
+    }
     const counts = (await rowsOf('failures')).map(({ windows, series }) => [windows, series]);
     expect(counts).toEqual([
       [3, 3],
       [2, 2],
     ]);
-    await run`update gmsi.windows set state = 'drained', last_error = null where feed = 'gmsi-headlines' and country = 'US'`;
+    await forgetWindowsIn(warehouse.db, { state: 'failed', country: 'US' });
   });
 
   it('pages through headlines without losing or repeating one', async () => {
@@ -338,7 +343,7 @@ describe('the API', () => {
     expect(before).toHaveLength(5);
     for (const row of before) expect(row).toMatchObject({ state: 'not loaded', headlines: null });
     const now = await rowsOf(`sentiment?${series}&${days}&by=week`);
-    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const later = new Date().toISOString();
     const known = await asOf(later);
     await run`insert into gmsi.moments (name, at, taken_by) values ('later', ${later}, 'test')`;
     expect(await asOf('later')).toEqual(known);
@@ -354,20 +359,18 @@ describe('the API', () => {
     const covered = await rowsOf(path);
     expect(covered.length).toBeGreaterThan(0);
     expect(await rowsOf(`${path}&as_of=2020-01-01T00:00:00Z`)).toEqual([]);
-    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const later = new Date().toISOString();
     expect(await rowsOf(`${path}&as_of=${later}`)).toEqual(covered);
     expect(await rowsOf(`${path}&as_of=later`)).toEqual(covered);
-    const drainedAt = (moment: string) => sql`
-      update gmsi.windows set finished_at = ${moment}
-      where (country, topic, last_day) = ('US', 'Inflation-Food', '2026-10-31')`;
-    await drainedAt('2100-01-01').execute(warehouse.db);
+    const last = { country: 'US', topic: 'Inflation-Food', last_day: '2026-10-31' };
+    await ageWindowsIn(warehouse.db, '-80 years', last);
     const [then] = await rowsOf(`${path}&as_of=${later}`);
     expect(then).toMatchObject({ first_day: '2026-10-01' });
     expect(then!.last_day).not.toBe(covered[0]!.last_day);
     const byDay = await rowsOf(`sentiment?${series}&${days}&as_of=${later}`);
     for (const { at, state } of byDay)
       expect(state).toBe(String(at) <= String(then!.last_day) ? 'covered' : 'partial');
-    await drainedAt('2026-11-01').execute(warehouse.db);
+    await ageWindowsIn(warehouse.db, '80 years', last);
   });
 
   it('counts all headlines, with or without a score, now and as of a moment', async () => {
@@ -382,18 +385,15 @@ describe('the API', () => {
     expect(scored).toBeLessThan(headlines);
     const asked = `sentiment?${series}&${days}&by=month`;
     expect(await rowsOf(asked)).toMatchObject([{ headlines }]);
-    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const later = new Date().toISOString();
     expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject([{ headlines }]);
   });
 
   it('has each day of each series as gmsi.sentiment_by_day has it, also days without news and days that are not loaded', async () => {
-    const uncover = (unsettled: string | null, covered: string) => sql`
-      with window_of as (
-        update gmsi.windows set first_unsettled = ${unsettled}
-        where (feed, country, last_day) = ('gmsi-headlines', 'US', '2026-10-31')
-      )
-      update gmsi.coverage set days = ${covered} where feed = 'gmsi-headlines' and country = 'US'`;
-    await uncover('2026-10-30', '{[2026-10-01,2026-10-30)}').execute(warehouse.db);
+    const cover = (covered: string) => sql`
+      update gmsi.series_days set covered = ${covered}
+      where series_id in (select series_id from gmsi.series where feed = 'gmsi-headlines' and country = 'US')`;
+    await cover('{[2026-10-01,2026-10-30)}').execute(warehouse.db);
     try {
       const rows = await rowsOf(
         'sentiment?country=US&country=NO&country=NO&country=XX&topic=Inflation-Food&topic=Governance/Corruption&from=2026-09-30&to=2026-11-02',
@@ -414,7 +414,7 @@ describe('the API', () => {
         expect(row).toMatchObject(view.find(isIt) ?? (row.headlines === null ? notLoaded : cameAlong));
       }
     } finally {
-      await uncover(null, '{[2026-10-01,2026-11-01)}').execute(warehouse.db);
+      await cover('{[2026-10-01,2026-11-01)}').execute(warehouse.db);
     }
   });
 
@@ -515,7 +515,7 @@ describe('the API', () => {
       };
     });
     const asked = `sentiment?${series}&${days}&by=${by}`;
-    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const later = new Date().toISOString();
     expect(await rowsOf(asked)).toMatchObject(expected);
     expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject(expected);
   });
@@ -678,7 +678,7 @@ describe('a question that cannot be answered', () => {
       });
     const endpoints = [
       asking('usage', 'select * from gmsi.api_usage', 'reader'),
-      asking('write', 'delete from gmsi.windows returning 1', 'own'),
+      asking('write', 'delete from gmsi.queue returning 1', 'own'),
       asking('reset', "select set_config('role', 'none', true)", 'reader'),
     ];
     await using other = await aPage(warehouse.db, { endpoints });

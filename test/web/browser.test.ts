@@ -11,7 +11,7 @@ import { registered } from '../support/a-worker.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { ageWindowsIn, aWindowIn, changeWindowsIn, sqlIn, uncoverIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
 import {
   asked,
@@ -37,9 +37,9 @@ beforeAll(async () => {
   if (!browserPath) return;
   loaded = await aLoadedPage();
   const { warehouse } = loaded;
-  await sqlIn(warehouse.db)`update gmsi.windows set last_error = ${hostile} where state = 'failed'`;
+  await changeWindowsIn(warehouse.db, { last_error: hostile }, { state: 'failed' });
   // So that the slider of past moments has room.
-  await sqlIn(warehouse.db)`update gmsi.windows set finished_at = finished_at - interval '1 hour'`;
+  await ageWindowsIn(warehouse.db, '1 hour');
   // The text that the service sends, and a version that came before.
   await sqlIn(warehouse.db)`
     update gmsi.headlines set headline = ${hostile}, url = 'javascript:alert(1)', changed_at = now() + interval '1 second'
@@ -65,7 +65,7 @@ const views = [
   { view: `view=coverage&${days}`, shows: /failed/ },
   { view: `view=coverage&${days}&country=NO&topic=Inflation-Food`, shows: /gmsi backfill test/ },
   { view: 'view=today', shows: /windows? failed/ },
-  { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
+  { view: `view=sentiment&${series}&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
   { view: 'view=changes&country=US&topic=Inflation-Food&from=30d&to=2026-10-20', shows: 'Raised the mean' },
   { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
@@ -526,13 +526,14 @@ async function aToday(files: Readonly<Record<string, object>>) {
 
 const food = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'], ...period };
 const own = countedAs(new Secret('sandbox-key'));
+const noAnswer = { state: 'failed', last_error: 'No answer' };
 
 describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
   it('shows a failed window that no job wants with the command that deletes it', async () => {
     await using today = await aToday({ food: {} });
     await today.load('food');
-    await today.run`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error)
-      values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable')`;
+    const unwanted = { topic: 'Wars', state: 'failed', last_error: '503 Service Unavailable' };
+    await aWindowIn(today.db, '2025-01-01', '2025-01-31', unwanted);
     await today.open();
     const failed = today.cause('1 window failed');
     await failed.getByText('no job wants these days any more').waitFor();
@@ -545,7 +546,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await using today = await aToday({ food: { end_date: 'today', alerts: { max_lag: 'P5D' } }, ended });
     await today.load('food');
     await today.load('ended');
-    await today.run`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null)) where country = 'US'`;
+    await uncoverIn(today.db, '{[2026-10-20,)}');
     await today.open();
     await textOf(today.summary).toMatch(/^1 of 2 series complete;/);
     const late = today.cause('food: late');
@@ -620,7 +621,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
   it('shows the speed of a running load and the time left, and proposes no command for its job', async () => {
     await using today = await aToday({ food: {} });
     await today.load('food');
-    await today.run`update gmsi.windows set state = 'failed', last_error = 'No answer'`;
+    await aWindowIn(today.db, '2026-10-20', '2026-10-31', noAnswer);
     await today.run`
       with here as (
         insert into gmsi.processes (process_id, command, run_by, version, heartbeat_at)
@@ -698,8 +699,9 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     const late = { end_date: 'today', schedule: { sync: '0 22 * * *' }, alerts: { max_lag: 'P5D' } };
     await using today = await aToday({ food: late, broken: { countries: ['XX'] } });
     await today.load('food');
-    await today.run`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null));
-      update gmsi.windows set state = 'failed', last_error = 'No answer';
+    await aWindowIn(today.db, '2026-10-20', '2026-10-31', noAnswer);
+    await uncoverIn(today.db, '{[2026-10-20,)}');
+    await today.run`
       insert into gmsi.alerts (kind, job, message, details) values
         ('export failed', 'food', 'No room.', '{}'), ('key refused', 'food', 'The service refuses the key.', '{}');
       insert into gmsi.check_results (job, check_name, title, severity, result, findings)

@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '#sandbox';
 import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
@@ -9,6 +8,7 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { changeWindowsIn } from '../support/warehouse-state.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { aBrowser, aTab, browserPath, expectGoodLooks } from './a-browser.ts';
 
@@ -32,9 +32,7 @@ beforeAll(async () => {
   await run('backfill', 'food');
   await run('check', 'food');
   await upsert(warehouse.db, [aRow({ published_at: new Date().toISOString() })], { isBackfilled: false });
-  await sql`update gmsi.windows set last_error = ${hostile} where state in ('failed', 'refused')`.execute(
-    warehouse.db,
-  );
+  await changeWindowsIn(warehouse.db, { last_error: hostile });
 });
 afterAll(async () => {
   await sandbox[Symbol.asyncDispose]();

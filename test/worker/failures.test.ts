@@ -7,7 +7,7 @@ import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
+import { ageWindowsIn, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
@@ -200,7 +200,8 @@ it('refreshes what was drained longest ago, within its share of the month', asyn
   await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
   await loadsEnded(db);
   // As if each had been drained a day after the one before it, and the service had revised two months since.
-  await sqlIn(db)`update gmsi.windows set finished_at = '2025-01-01'::date + (first_day - '2024-01-01')`;
+  for (const { window_id, first_day } of await windowsOf(db))
+    await ageWindowsIn(db, `${Date.parse('2026-01-01') - Date.parse(first_day)} milliseconds`, { window_id });
   await sqlIn(db)`
     update gmsi.headlines set directional_score = 0.99, changed_at = clock_timestamp()
     where published_at < '2024-02-01' or published_at >= '2024-06-01'`;

@@ -1,5 +1,5 @@
 import type { Days } from '../../import/file-days.ts';
-import { type ImportResult, settlingDays } from '../../import/import-files.ts';
+import { type CutFile, type ImportResult, settlingDays } from '../../import/import-files.ts';
 import { firstUnsettledDayAt } from '../../plan/days.ts';
 import { asTyped, count, counts, daysFrom, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
@@ -13,7 +13,8 @@ const shown = 20;
  * @param stated the days that the user has stated
  */
 export function describeImport(result: ImportResult, stated: Days | undefined, now: Date): string {
-  const { loads, loaded, loadedBefore, refused, outcome, outside, covered, withoutDays, seconds } = result;
+  const { loads, loaded, loadedBefore, refused, cut, outcome, outside, covered, withoutDays, seconds } =
+    result;
   const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
     loads.reduce((total, { totals }) => total + totals[name], 0);
   const records = sum('records');
@@ -50,20 +51,21 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
         ? `${count(withoutDays, 'file')}, because their days are not stated or are too recent`
         : null,
     ],
+    ['more rows', describeMoreRows(result)],
     ['recent days', recentOf(stated, now)],
     ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
   ]);
-  const refusals = refused
-    .slice(0, shown)
-    .map(({ name, line, why }) =>
-      oneLine(`refused: ${name}${line === null ? '' : `, line ${number(line)}`}: ${why}`),
-    );
-  if (refused.length > shown) refusals.push(`and ${number(refused.length - shown)} more (--json lists all)`);
+  const refusals = firstOf(
+    refused,
+    ({ name, line, why }) => `refused: ${name}${line === null ? '' : `, line ${number(line)}`}: ${why}`,
+  );
   const blocks = [
     headline(result),
     lines,
-    refusals.join('\n'),
+    refusals,
     refused.length > 0 && repairRefused,
+    firstOf(cut, describeCut),
+    result.moreRows.days > 0 && loadAgain,
     covered.series === 0 && withoutDays > 0 && outcome === 'done' && stateDays,
   ];
   return `${blocks.filter(Boolean).join('\n\n')}\n${outcome === 'done' ? nextStep('status') : ''}`;
@@ -75,6 +77,31 @@ const repairRefused =
 const stateDays =
   'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: ' +
   'nothing is loaded twice.';
+
+const loadAgain =
+  'A file never removes rows, so these stay. To keep only what the service still has of these days, load them from it: ' +
+  `${asTyped('backfill <job> --full-refresh --from <day> --to <day>')}`;
+
+function firstOf<Item>(items: readonly Item[], describe: (item: Item) => string): string {
+  const lines = items.slice(0, shown).map((item) => oneLine(describe(item)));
+  if (items.length > shown) lines.push(`and ${number(items.length - shown)} more (--json lists all)`);
+  return lines.join('\n');
+}
+
+function describeCut({ name, files, days, last, covered }: CutFile): string {
+  const others = files > 1 ? ` and ${count(files - 1, 'other file')} of these days end` : ' ends';
+  return (
+    `${name}${others} on ${last}: the days after ${covered} are not counted as covered; if they had no news, ` +
+    `import it again with --from ${days.from} --to ${days.to}`
+  );
+}
+
+/** Describes the days of which files older than these, or the service, have left more rows. */
+function describeMoreRows({ moreRows: { days, example } }: ImportResult): string | null {
+  if (!example) return null;
+  const { series, day, rows, records } = example;
+  return `on ${count(days, 'day')} than the files have records (${series} ${day}: ${count(rows, 'row')}, ${count(records, 'record')})`;
+}
 
 function some(many: number, what: string, about: string): string | null {
   return many > 0 ? `${count(many, what)} ${about}` : null;

@@ -37,8 +37,14 @@ export const exactMoment = z.iso
   // PostgreSQL refuses offsets of 16 hours or more.
   .transform((value) => Temporal.Instant.from(value).toString({ smallestUnit: 'microsecond' }));
 
+/** Of the future nothing is known. A minute is left to clocks that differ a little. */
+const isPast = (value: string) => Date.parse(value) <= Date.now() + 60_000;
+
 /** A past moment, or the name of one. */
-export const pastMoment = z.union([z.string().regex(momentName, aMoment), exactMoment], aMoment);
+export const pastMoment = z.union(
+  [z.string().regex(momentName, aMoment), exactMoment.refine(isPast, aMoment)],
+  aMoment,
+);
 
 /** Accepts a list as a repeated parameter, because names of topics contain commas. */
 export function several(what: string, atMost: number) {

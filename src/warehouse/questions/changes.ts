@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { type Asked, period, textUpTo } from './asking.ts';
-import { isUncovered } from './coverage.ts';
 import { latest } from './headlines.ts';
 import { question, score, text, timeText } from './reading.ts';
 import { country, models, stateOfAll, topic } from './sentiment.ts';
@@ -128,13 +127,11 @@ function sumsOf(count: RawBuilder<unknown>, sum: RawBuilder<unknown>): RawBuilde
 
 /** Returns what changed most, in standard errors, after a row of all series together. */
 export function sentimentChanges(asked: ChangesAsked) {
-  const { match_type, model, of } = asked;
+  const { model, of } = asked;
   const type = model === 'semantic' ? 'semantic_sentiment' : model;
   const periods = periodsOf(asked);
   const country = of === 'topic' ? sql`''` : sql`country`;
   const topic = of === 'country' ? sql`''` : sql`topic`;
-  const requested = sql`${country} as country, ${topic} as topic, country as own_country, topic as own_topic`;
-  const isRequested = sql`feed = 'gmsi-headlines' and ${ofSeries(asked)}`;
   const daysAndSums = sql`sum(sum ^ 2 / count) as squares, count(*) as days, ${sumsOf(sql`count`, sql`sum`)}`;
   const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
@@ -163,11 +160,10 @@ export function sentimentChanges(asked: ChangesAsked) {
       ), states as (
         select country, topic, ${stateOfAll('state')} as state, ${stateOfAll('state_before')} as state_before
         from (
-          select ${requested} from gmsi.coverage where ${isRequested}
-          union
-          select ${requested} from gmsi.windows where ${isRequested} and ${isUncovered}
+          select ${country} as country, ${topic} as topic, covered, settling, partial
+          from gmsi.series_states
+          where feed = 'gmsi-headlines' and ticker = '' and variant = '' and first_day is not null and ${ofSeries(asked)}
         ) as series
-        cross join lateral gmsi.series_days('gmsi-headlines', own_country, own_topic, '', ${match_type}, '')
         cross join lateral (
           select ${stateIn(periods.first, periods.last)} as state,
                  ${stateIn(periods.beforeFirst, periods.beforeLast)} as state_before

@@ -2,30 +2,20 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { exactTime } from '../exact-time.ts';
 import { seriesColumns } from '../tables/series.ts';
-import { isUncovered } from './coverage.ts';
 import { question, type RowOf, text, timeText } from './reading.ts';
 
-/** Returns the requested feeds. Coverage has the days of drained and settled windows, which are most. */
 export const loadedFeeds = question(
   z.object({
     feed: z.string(),
     match_type: z.string(),
     series: z.int(),
-    oldest: z.string().describe('The first day that any series has covered or any window requests.'),
+    oldest: z.string().describe('The first day that was ever requested of any series, or read from a file.'),
     newest: z.string(),
   }),
   'What is loaded, by feed and match type',
   sql`
-      select feed, match_type, count(distinct (country, topic, ticker, variant))::int as series,
-             min(first) as oldest, max(last) as newest
-      from (
-        select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last
-        from gmsi.coverage where not isempty(days)
-        union all
-        select feed, match_type, country, topic, ticker, variant, first_day, last_day
-        from gmsi.windows where ${isUncovered}
-      ) as asked
-      group by 1, 2 order by 1, 2`,
+      select feed, match_type, count(*)::int as series, min(first_day) as oldest, max(last_day) as newest
+      from gmsi.series_states where first_day is not null group by 1, 2 order by 1, 2`,
 );
 export type LoadedFeed = RowOf<typeof loadedFeeds.row>;
 
@@ -68,7 +58,7 @@ export function knownSince(feed: string) {
     sql`
       select ${exactTime('first_at')} as first_at, ${exactTime('changed_at')} as changed_at
       from (
-        select coalesce((select min(finished_at) from gmsi.windows
+        select coalesce((select min(completed_at) from gmsi.readings
                          where rows_inserted > 0
                            and load_id = (select min(load_id) from gmsi.loads where feed = ${feed} and rows_inserted > 0)),
                         min(started_at) filter (where rows_inserted > 0)) as first_at,

@@ -7,7 +7,7 @@ import {
   isOfSeries,
   jobsWanting,
   nameOfSeries,
-  sameSeries,
+  queued,
   type WantedScope,
   type WindowScope,
 } from '../tables/series.ts';
@@ -19,12 +19,6 @@ const match_type = textUpTo(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.'
 /** Days of a feed, for all series of a match type. */
 export const coverageAsked = z.object({ feed, match_type, ...period });
 
-/**
- * True for windows that are not drained, or that had days that did not count as covered when they were drained. Must be
- * worded as in the index `windows_uncovered`, so that PostgreSQL uses it.
- */
-export const isUncovered = sql<boolean>`case when state = 'drained' then last_day >= first_unsettled else true end`;
-
 const seriesParts = { country: z.string(), topic: z.string(), ticker: z.string(), variant: z.string() };
 
 /** All other days were never requested. */
@@ -35,7 +29,7 @@ export const coverageRow = z.object({
   failed: z.int(),
   refused: z.int(),
   pending: z.int(),
-  settling: z.int().describe('Drained, but not over at that time, or still changing.'),
+  settling: z.int().describe('Loaded, but not over at that time, or still changing.'),
   timeline: z
     .string()
     .describe('The days in order, as lengths of equal states: covered 300, failed 20, never 45.'),
@@ -55,8 +49,8 @@ export function coverageOfSeries({ feed, match_type, from, to }: Asked<typeof co
     failed: ranges('failed', 'draining'),
     refused: ranges('refused', 'draining', 'failed'),
     pending: ranges('pending', 'draining', 'failed', 'refused'),
-    settling: ranges('drained', 'draining', 'failed', 'refused', 'pending'),
-    never: ranges('days', 'draining', 'failed', 'refused', 'pending', 'drained'),
+    settling: ranges('loaded', 'draining', 'failed', 'refused', 'pending'),
+    never: ranges('days', 'draining', 'failed', 'refused', 'pending', 'loaded'),
   };
   const spans = Object.entries(states).map(
     ([state, of]) => `select country, topic, ticker, variant, '${state}', unnest(${of}) from parts`,
@@ -70,25 +64,23 @@ export function coverageOfSeries({ feed, match_type, from, to }: Asked<typeof co
     sql`
       with asked as (
         select datemultirange(daterange(${from}::date, ${to}::date, '[]')) as days
-      ), covered as (
-        select country, topic, ticker, variant, c.days * asked.days as days
-        from gmsi.coverage c cross join asked
-        where c.feed = ${feed} and c.match_type = ${match_type} and c.days && asked.days
       ), standing as (
-        select country, topic, ticker, variant,
-               range_agg(w.days) filter (where state = 'draining') as draining,
-               range_agg(w.days) filter (where state = 'failed') as failed,
-               range_agg(w.days) filter (where state = 'refused') as refused,
-               range_agg(w.days) filter (where state = 'pending') as pending,
-               range_agg(w.days) filter (where state = 'drained') as drained
-        from gmsi.windows w cross join asked
-        where w.feed = ${feed} and w.match_type = ${match_type} and w.days && asked.days
-          and ${isUncovered}
-        group by 1, 2, 3, 4
+        select s.series_id,
+               range_agg(w.days) filter (where w.state = 'draining') as draining,
+               range_agg(w.days) filter (where w.state = 'failed') as failed,
+               range_agg(w.days) filter (where w.state = 'refused') as refused,
+               range_agg(w.days) filter (where w.state = 'pending') as pending
+        from ${queued} cross join asked
+        where s.feed = ${feed} and s.match_type = ${match_type} and w.days && asked.days
+        group by 1
       ), parts as (
-        select country, topic, ticker, variant, asked.days, coalesce(covered.days, '{}') as covered,
-               asked.days - coalesce(covered.days, '{}') as missing, draining, failed, refused, pending, drained
-        from covered full join standing using (country, topic, ticker, variant) cross join asked
+        select country, topic, ticker, variant, asked.days, coalesce(c.covered, '{}') * asked.days as covered,
+               asked.days - coalesce(c.covered, '{}') as missing, draining, failed, refused, pending, c.loaded
+        from gmsi.series s cross join asked
+        left join gmsi.series_days c using (series_id)
+        left join standing using (series_id)
+        where s.feed = ${feed} and s.match_type = ${match_type}
+          and (c.loaded && asked.days or standing.series_id is not null)
       )
       select country, topic, ticker, variant, ${sql.raw(counts.join(', '))},
              string_agg(state || ' ' || length, ', ' order by first_day) as timeline
@@ -109,7 +101,7 @@ export const windowRow = z.object({
   state: z.string(),
   pages: z.int(),
   records: z.int(),
-  attempts: z.int(),
+  attempts: z.int().nullable().describe('null once it is drained.'),
   is_half_drained: z.boolean(),
   finished_at: timeText.nullable(),
   last_error: text,
@@ -137,7 +129,7 @@ export function windowsOfSeries({ from, to, ...series }: Asked<typeof windowsAsk
              next_token is not null as is_half_drained, ${exactTime('w.finished_at')} as finished_at,
              last_error, nullif(l.job, '') as job
       from gmsi.windows w left join gmsi.loads l using (load_id)
-      where ${isOfSeries('w', series)} and w.days && daterange(${from}::date, ${to}::date, '[]')
+      where ${isOfSeries('w', series)} and w.first_day <= ${to}::date and w.last_day >= ${from}::date
       order by first_day desc, window_id desc
       limit 500`,
   );
@@ -146,7 +138,7 @@ export function windowsOfSeries({ from, to, ...series }: Asked<typeof windowsAsk
 /** Windows of a job that failed or were refused for the same cause. */
 export const failureRow = z.object({
   feed: z.string(),
-  state: z.enum(['failed', 'refused']),
+  state: z.enum(['failed', 'refused', 'pending']),
   job: text.describe('A job that wants them, else the one that last requested them; null if an import did.'),
   cause: text.describe('The message of one of the windows.'),
   windows: z.int(),
@@ -160,7 +152,7 @@ export const failureRow = z.object({
 });
 export type Failures = RowOf<typeof failureRow>;
 
-const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
+const ownCause = sql`replace(coalesce(w.last_error, 'not requested yet'), ${sql.lit(skippedFor)}, '')`;
 
 /**
  * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
@@ -168,11 +160,14 @@ const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
  * statuses.
  * @param scopes only windows of these jobs
  * @param wanted the days of all jobs; without them, all windows count as wanted
+ * @param states the states of the windows
  */
 export function failuresByCause({
   scopes,
   wanted,
+  states = ['failed', 'refused'],
 }: {
+  readonly states?: readonly Failures['state'][];
   readonly scopes?: readonly WindowScope[] | undefined;
   readonly wanted?: readonly WantedScope[] | undefined;
 } = {}) {
@@ -181,17 +176,17 @@ export function failuresByCause({
     failureRow,
     'Windows that failed or were refused, by cause (50 causes at most)',
     sql`
-      select w.feed, w.state, wanted.job, min(${ownCause}) as cause, count(*) as windows,
-             count(distinct (country, topic, ticker, match_type, variant)) as series,
-             min(${nameOfSeries('w')}) as example, min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
-      from gmsi.windows w left join gmsi.loads l using (load_id)
+      select s.feed, w.state, wanted.job, min(${ownCause}) as cause, count(*) as windows,
+             count(distinct w.series_id) as series, min(${nameOfSeries('s')}) as example,
+             min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
+      from ${queued} left join gmsi.loads l using (load_id)
       cross join lateral (select ${wanted ? jobsWanting(wanted) : sql`array[nullif(l.job, '')]`} as jobs) as wanting
       cross join lateral (
         select jobs <> '{}' as is_wanted,
                -- Another job may want what the job that requested it no longer does.
                case when l.job = any(jobs) then l.job else coalesce(jobs[1], nullif(l.job, '')) end as job
       ) as wanted
-      where w.state in ('failed', 'refused') and (${isAsked})
+      where w.state = any(${[...states]}::text[]) and (${isAsked})
       group by 1, 2, 3, is_wanted, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
       order by w.state, windows desc, 1, 3, 4 limit 50`,
   );
@@ -206,7 +201,7 @@ export const coveredDaysAsked = z.object({
   ticker: several('A ticker', 100).default(['']),
   variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
   match_type: several('A match type', 3),
-  as_of: pastMoment.optional().describe('Only days of windows that had been drained then.'),
+  as_of: pastMoment.optional().describe('Only days that were covered then.'),
 });
 
 export const coveredDaysRow = z.object({
@@ -216,38 +211,26 @@ export const coveredDaysRow = z.object({
   last_day: z.string(),
 });
 
-function wasDrained(asOf: Moment): RawBuilder<boolean> {
-  return sql`w.state = 'drained' and w.finished_at <= ${momentSql(asOf)}`;
-}
-
 /**
  * Returns, as `gmsi.series_days` does for now, the days of a series of headlines that were loaded at a past moment. The row
- * `asked` of the query around it names the series. A window that was drained again counts only from its last drain, as in
- * `coveredDays`.
+ * `asked` of the query around it names the series.
  */
 export function daysThen(asOf: Moment): RawBuilder<unknown> {
-  const isIt = sql`feed = 'gmsi-headlines' and ticker = '' and variant = ''
-            and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)`;
   return sql`(
-          select coalesce((select days from gmsi.coverage where ${isIt})
-                          * range_agg(w.days * daterange(null, w.first_unsettled)), '{}') as covered,
-                 coalesce(range_agg(w.days), '{}') as settling, '{}'::datemultirange as partial
-          from gmsi.windows w
-          where ${isIt}
-            and ${wasDrained(asOf)}
+          select past.covered, past.settling, '{}'::datemultirange as partial
+          from gmsi.days_at((
+            select series_id from gmsi.series
+            where feed = 'gmsi-headlines' and ticker = '' and variant = ''
+              and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)
+          ), ${momentSql(asOf)}) as past
         )`;
 }
 
-/**
- * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news. At a past
- * moment, a window that was drained again counts only from its last drain: an extra gap is better than a gap that looks like
- * calm.
- */
+/** Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news. */
 export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: Asked<typeof coveredDaysAsked>) {
-  const drainedThen =
-    asOf &&
-    sql`* coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
-                           where ${sameSeries('w', 'c')} and ${wasDrained(asOf)}), '{}')`;
+  const days = asOf
+    ? sql`cross join lateral gmsi.days_at(s.series_id, ${momentSql(asOf)}) as c`
+    : sql`join gmsi.series_days c using (series_id)`;
   const isAsked = Object.entries(lists).map(
     ([column, of]) => sql`${sql.ref(column)} = any(${[...of]}::text[])`,
   );
@@ -256,9 +239,9 @@ export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: Asked<typ
     `Covered days of ${feed} from ${from} to ${to}${asOf ? `, as of ${asOf}` : ''}`,
     sql`
       select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
-      from gmsi.coverage c
-      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))
-        ${drainedThen ?? sql``}) as part
+      from gmsi.series s
+      ${days}
+      cross join lateral unnest(c.covered * datemultirange(daterange(${from}::date, ${to}::date, '[]'))) as part
       where feed = ${feed} and ${sql.join(isAsked, sql` and `)}
       order by 1, 2, 3, 4, 5, 6`,
   );

@@ -11,6 +11,17 @@ import {
   type WindowScope,
 } from '../tables/series.ts';
 
+/**
+ * The windows that counted the rows which the service sent, drained or not, as rows of SQL; `ended_at` is null until they are
+ * drained. Rows of a day are judged by the last drained window of the day, and by those that were begun after it.
+ */
+export const countingWindows = sql`(
+  select reading_id as window_id, series_id, first_day, last_day, asked_at, completed_at as ended_at, rows_met
+  from gmsi.readings where source = 'w' and is_whole and rows_met is not null
+  union all
+  select window_id, series_id, first_day, last_day, asked_at, null, rows_met
+  from gmsi.queue where rows_met is not null)`;
+
 /** Between these days, no row of some series is left, although the ledger counts rows of them. */
 export interface EmptiedDays {
   readonly from: Day;
@@ -33,7 +44,8 @@ export async function emptiedDays(
     with series as materialized (
       -- In this order, because a series without news would look into every partition.
       select asked.*, case
-        when not exists (select from gmsi.windows w where ${sameSeries('w', 'asked')} and w.records > 0)
+        when not exists (select from gmsi.readings r where r.series_id = asked.series_id and r.is_whole and r.records > 0)
+          and not exists (select from gmsi.queue w where w.series_id = asked.series_id and w.records > 0)
           and not exists (select from gmsi.imported_files f where ${sameSeries('f', 'asked')}) then true
         else exists (
           select from ${of} as kept where ${isRowOfSame('kept', table, 'asked')}
@@ -47,20 +59,19 @@ export async function emptiedDays(
         select from ${of} as kept where ${isRowOfJob('kept', table, scope)}
           and ${time} >= month at time zone 'UTC' and ${time} < (month + interval '1 month') at time zone 'UTC')
     ), emptied as materialized (
-      select ${seriesOf('s')}, case when has_rows then m.days else datemultirange(${period(scope)}) end as days
+      select ${seriesOf('s')}, s.series_id, case when has_rows then m.days else datemultirange(${period(scope)}) end as days
       from series s cross join months m
     ), counted as (
-      select e.days * datemultirange(w.days) as days
+      select e.days * datemultirange(daterange(w.first_day, w.last_day, '[]')) as days
       from emptied e
-      join gmsi.windows w on ${sameSeries('w', 'e')} and w.days && e.days and w.records > 0
+      join ${countingWindows} w on w.series_id = e.series_id and e.days && daterange(w.first_day, w.last_day, '[]')
       where exists (
         select from unnest(w.rows_met) with ordinality as met (rows, n)
         cross join lateral (select w.first_day + (n - 1)::int as day) as at
         where rows > 0 and e.days @> at.day and not exists (
-          select from gmsi.windows later
-          where ${sameSeries('later', 'w')} and later.state = 'drained' and later.window_id <> w.window_id
-            and later.finished_at > coalesce(case when w.state = 'drained' then w.finished_at end, w.planned_at)
-            and at.day between later.first_day and later.last_day))
+          select from gmsi.readings later
+          where later.series_id = w.series_id and later.is_whole and later.source = 'w' and later.asked_at > w.asked_at
+            and later.last_day >= at.day and later.first_day <= at.day))
       union all
       select datemultirange(daterange(met.day::date, met.day::date, '[]'))
       from emptied e

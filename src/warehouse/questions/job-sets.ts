@@ -6,11 +6,11 @@ import {
   askedSeries,
   isRowOfJob,
   isRowOfSame,
-  sameSeries,
   seriesColumns,
   seriesOf,
   type WindowScope,
 } from '../tables/series.ts';
+import { countingWindows } from './emptied.ts';
 
 /** A job as its checks see it. */
 export interface CheckScope {
@@ -23,7 +23,15 @@ export interface CheckScope {
 }
 
 /** The columns that all feeds' tables have. */
-const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
+const ofEveryRow = [
+  'first_seen_at',
+  'changed_at',
+  'retracted_at',
+  'is_backfilled',
+  'load_id',
+  'window_id',
+  'asked_at',
+];
 
 /**
  * Returns the sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters
@@ -45,8 +53,8 @@ export function jobSets({ window, table, fields, firstUnsettled }: CheckScope): 
     job_series as not materialized (
       select * from ${askedSeries(window)}),
     job_days as not materialized (
-      select asked.*, day, coalesce(c.days @> day, false) as is_covered
-      from ${askedSeries(window)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+      select ${seriesOf('asked')}, day, coalesce(c.covered @> day, false) as is_covered
+      from ${askedSeries(window)} left join gmsi.series_days c using (series_id)
       cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
     job_counted_days as not materialized (${countedDays(table, window)}),
     ${ofTable} as not materialized (${rows} and kept.retracted_at is null),
@@ -198,32 +206,38 @@ function isUnread(column: string, names: readonly string[]): RawBuilder<unknown>
  * were lost if `rows_held` is below `rows_met`. It may be higher, by rows that the window did not see and did not retract.
  */
 function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
-  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  const time = sql.ref(`kept.${table.key[0]}`);
+  const [from, to] = [sql`${window.from}::date`, sql`${window.to}::date`];
+  const begin = (day: RawBuilder<unknown>) => sql`${day}::timestamp at time zone 'UTC'`;
   return sql`
     select ${seriesOf('w')}, w.window_id, w.ended_at, counted.*
     from (
-      select w.*, case when w.state = 'drained' then w.finished_at end as ended_at
-      from job_series join gmsi.windows w using (${seriesColumns})
-      where w.rows_met is not null and w.first_day <= ${window.to}::date and w.last_day >= ${window.from}::date
+      select ${seriesColumns}, window_id, ended_at, array_agg(day) as days, array_agg(rows_met) as met,
+             min(day) as first_day, max(day) as last_day
+      from (
+        select ${seriesColumns}, window_id, ended_at, asked_at, day, w.rows_met[day - w.first_day + 1] as rows_met,
+               max(w.asked_at) filter (where w.ended_at is not null) over (partition by w.series_id, day) as last_asked
+        from (select ${seriesColumns}, window_id, series_id, ended_at, asked_at, first_day, last_day, rows_met
+              from job_series join ${countingWindows} as w using (series_id)) as w
+        cross join lateral (
+          select w.first_day + n as day
+          from generate_series(greatest(0, ${from} - w.first_day), least(w.last_day, ${to}) - w.first_day) as n
+        ) as each
+      ) as each
+      where rows_met > 0 and (asked_at >= last_asked) is not false
+      group by ${seriesColumns}, window_id, ended_at
     ) as w
     cross join lateral (
       select met.day, met.rows_met, coalesce(held.rows_held, 0) as rows_held
-      from (
-        select w.first_day + (n - 1)::int as day, rows_met from unnest(w.rows_met) with ordinality as days (rows_met, n)
-      ) as met
+      from unnest(w.days, w.met) as met (day, rows_met)
       left join (
         select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
         from ${sql.table(`gmsi.${table.name}`)} as kept
-        where ${isRowOfSame('kept', table, 'w')}
-          and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
+        where ${isRowOfSame('kept', table, 'w')} and ${time} >= ${begin(sql`w.first_day`)}
+          and ${time} < ${begin(sql`(w.last_day + 1)`)}
           and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
             and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))
         group by 1
       ) as held using (day)
-      where met.rows_met > 0 and met.day between ${window.from}::date and ${window.to}::date
-    ) as counted
-    where not exists (
-      select from gmsi.windows later
-      where ${sameSeries('later', 'w')} and later.state = 'drained' and later.window_id <> w.window_id
-        and later.finished_at > coalesce(w.ended_at, w.planned_at) and counted.day between later.first_day and later.last_day)`;
+    ) as counted`;
 }

@@ -3,7 +3,7 @@ import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 
-/** A version of a row, and the load and window that wrote it. */
+/** A version of a row, the load that wrote it, and what the service or a file had said then. */
 export interface Explanation {
   /** All its columns. All times are texts in UTC, to the microsecond. */
   readonly version: Row & { readonly retracted_at: string | null };
@@ -19,15 +19,20 @@ export interface Explanation {
   /** Why somebody loaded it, if it was said. */
   readonly reason: string | null;
   readonly run_by: string | null;
-  /** `null` if the version is not from a window; then the columns below are null, too. */
-  readonly window_id: number | null;
+  /**
+   * The reading that brought the version: of a window, or of the live feed. `null` if it is from a file or a repair, or if the
+   * reading was needed no more and deleted; then the columns below are null, too.
+   */
+  readonly reading_id: number | null;
+  readonly source: 'window' | 'live answer' | null;
   readonly series: Series | null;
   readonly first_day: Day | null;
   readonly last_day: Day | null;
-  /** As they were sent when the window was last drained. */
-  readonly request_start: Day | null;
-  readonly request_end: Day | null;
-  readonly page_size: number | null;
+  readonly asked_at: string | null;
+  /** `null` if the window is not drained yet. */
+  readonly completed_at: string | null;
+  /** The files of an import that may have had it: those of its series that have records of its day. */
+  readonly files: readonly string[];
 }
 
 /** Returns the column of a table's key that identifies a row within its series. */
@@ -51,6 +56,17 @@ export async function provenanceOf(
       : sql`select version, known_from, known_to, reason from gmsi.revisions
             where table_name = ${table.name} and row_id = ${id}::uuid`;
   const row = [...table.series, ...table.key].map((column) => sql`version -> ${column}`);
+  const number = (column: string) => sql`(version ->> ${column})::bigint`;
+  const isOfSeries = sql.join(
+    table.series.map((part) => sql`${sql.ref(`s.${part}`)} = version ->> ${part}`),
+    sql` and `,
+  );
+  // A file whose records name their series has none of its own.
+  const isInFile = sql.join(
+    table.series.map((part) => sql`${sql.ref(`f.${part}`)} in ('', version ->> ${part})`),
+    sql` and `,
+  );
+  const day = sql`((version ->> ${table.key[0]})::timestamptz at time zone 'UTC')::date`;
   const { rows } = await sql<Explanation>`
     with versions as (
       select to_jsonb(t) as version, changed_at as known_from, null::timestamptz as known_to, null as replaced_because
@@ -58,13 +74,33 @@ export async function provenanceOf(
       union all ${replaced}
     )
     select version, ${exactTime('known_from')} as known_from, ${exactTime('known_to')} as known_to, replaced_because,
-           (version ->> 'load_id')::bigint as load_id, l.command, l.job, ${exactTime('l.started_at')} as load_started_at,
-           l.reason, l.run_by, w.window_id, w.first_day, w.last_day, w.request_start, w.request_end, w.page_size,
-           case when w.window_id is not null then jsonb_build_object('feed', w.feed, 'country', w.country, 'topic', w.topic,
-             'ticker', w.ticker, 'match_type', w.match_type, 'variant', w.variant) end as series
+           ${number('load_id')} as load_id, l.command, l.job, ${exactTime('l.started_at')} as load_started_at,
+           l.reason, l.run_by, r.reading_id, r.source, r.first_day, r.last_day, ${exactTime('r.asked_at')} as asked_at,
+           ${exactTime('r.completed_at')} as completed_at,
+           case when s.series_id is not null then to_jsonb(s) - 'series_id' end as series, files.names as files
     from versions
-    left join gmsi.loads l on l.load_id = (version ->> 'load_id')::bigint
-    left join gmsi.windows w on w.window_id = (version ->> 'window_id')::bigint
+    left join gmsi.loads l on l.load_id = ${number('load_id')}
+    left join lateral (
+      select reading_id, series_id, 'window' as source, first_day, last_day, asked_at, completed_at
+      from gmsi.readings where reading_id = ${number('window_id')}
+      union all
+      select window_id, series_id, 'window', first_day, last_day, asked_at, null
+      from gmsi.queue where window_id = ${number('window_id')}
+      union all
+      (select reading_id, series_id, 'live answer', first_day, last_day, asked_at, completed_at
+       from gmsi.readings join gmsi.series s using (series_id)
+       where version ->> 'window_id' is null and load_id = ${number('load_id')} and source = 'l' and ${isOfSeries}
+         and ${day} between first_day and last_day
+       -- A load may have several answers.
+       order by asked_at = (version ->> 'asked_at')::timestamptz desc, asked_at limit 1)
+    ) r on true
+    left join gmsi.series s on s.series_id = r.series_id
+    cross join lateral (
+      select coalesce(array_agg(f.name order by f.name), '{}') as names
+      from gmsi.imported_files f
+      where version ->> 'window_id' is null and f.load_id = ${number('load_id')} and ${isInFile}
+        and f.records_by_day ? ${day}::text
+    ) as files
     order by ${sql.join(row)}, versions.known_from
   `.execute(db);
   return rows;

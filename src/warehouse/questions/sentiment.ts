@@ -23,8 +23,7 @@ type SentimentAsked = Asked<typeof sentimentAsked>;
 const count = z.int().nullable();
 const aboutState =
   'What is loaded of these days, over all series of the row: covered, settling, partial or not loaded, as in ' +
-  'gmsi.sentiment_by_day. Not loaded: all that follows is null. With as_of, days that were loaded again since then do not ' +
-  'count as loaded.';
+  'gmsi.sentiment_by_day; with as_of, of then. Not loaded: all that follows is null.';
 
 /** Scores (-1 to 1) of headlines, summed up as in `gmsi.sentiment_by_day`. */
 const sums = {

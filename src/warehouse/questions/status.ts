@@ -12,12 +12,12 @@ import {
   isOpen,
   nameOfSeries,
   period,
+  queued,
   sameSeries,
   seriesColumns,
   seriesOf,
   type WindowScope,
 } from '../tables/series.ts';
-import { isUncovered } from './coverage.ts';
 
 /** A range of days that many series of a job miss. */
 export interface SharedGap {
@@ -33,10 +33,8 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
   const { rows } = await sql<SharedGap>`
     select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
            min(${nameOfSeries('asked')}) as example
-    from ${askedSeries(scope)}
-    left join gmsi.coverage c on ${sameSeries('c', 'asked')}
-    cross join lateral unnest(datemultirange(${period(scope)})
-      - coalesce(c.days, '{}')) as gap
+    from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
+    cross join lateral unnest(datemultirange(${period(scope)}) - coalesce(c.covered, '{}')) as gap
     group by gap order by count(*) desc, gap desc limit ${atMost}
   `.execute(db);
   return rows;
@@ -62,10 +60,10 @@ export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): P
       from ${askedSeries(scope)} join gmsi.coverage_gaps g on ${sameSeries('g', 'asked')}
       where daterange(g.from_day, g.to_day, '[]') && ${period(scope)}
     ), other as (
-      select ${seriesOf('asked')}, unnest(datemultirange(${period(scope)}) - coalesce(c.days, '{}')
+      select ${seriesOf('asked')}, unnest(datemultirange(${period(scope)}) - coalesce(c.covered, '{}')
         - coalesce((select range_agg(r.range) from requested r where ${sameSeries('r', 'asked')}), '{}')) as range,
         'not loaded', null
-      from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
     )
     select ${seriesColumns}, lower(range)::text as from, (upper(range) - 1)::text as to,
            upper(range) - lower(range) as days, state, cause
@@ -75,6 +73,7 @@ export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): P
   return rows;
 }
 
+/** Windows that are not drained. */
 export interface WindowCount {
   readonly feed: string;
   readonly state: string;
@@ -85,8 +84,8 @@ export interface WindowCount {
 
 export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]> {
   const { rows } = await sql<WindowCount>`
-    select feed, state, count(*) as windows, count(*) filter (where next_token is not null) as half_drained
-    from gmsi.windows group by 1, 2 order by 1, 2
+    select s.feed, w.state, count(*) as windows, count(*) filter (where w.next_token is not null) as half_drained
+    from ${queued} group by 1, 2 order by 1, 2
   `.execute(db);
   return rows;
 }
@@ -94,9 +93,9 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
 /** Records per day and series of a job's feed so far; `null` if nothing is drained. */
 export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): Promise<number | null> {
   const { rows } = await sql<{ mean: number | null }>`
-    select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean
-    from gmsi.windows w
-    where ${isOfJob('w', scope)} and w.state = 'drained'
+    select sum(r.records)::float8 / nullif(sum(r.last_day - r.first_day + 1), 0) as mean
+    from ${askedSeries(scope)} join gmsi.readings r using (series_id)
+    where r.source = 'w' and r.is_whole
   `.execute(db);
   return rows[0]!.mean;
 }
@@ -161,8 +160,8 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
   const { rows } = await sql<{ day: Day | null }>`
     select case when bool_and(covered is not null) then min(covered) - 1 end as day
     from (
-      select upper(c.days * datemultirange(${period(scope)})) as covered
-      from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+      select upper(c.covered * datemultirange(${period(scope)})) as covered
+      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
     ) as series
   `.execute(db);
   return rows[0]!.day;
@@ -170,7 +169,8 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
 
 /** How far the series of a job are loaded. */
 export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
-  /** The job is complete if each has every settled day of the period. */
+  /** True if each series has every settled day of the period, and no window of the job is open, failed or refused. */
+  readonly is_complete: boolean;
   readonly series: number;
   /** Series that have every settled day of the period. */
   readonly complete: number;
@@ -182,12 +182,14 @@ export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
   readonly own_complete: number;
   /** The last day that all of these series have, settled or not; `null` if there are none. */
   readonly complete_to: Day | null;
-  /** Windows. */
+  /** Windows that are pending or being drained. */
+  readonly open: number;
   readonly failed: number;
   readonly refused: number;
 }
 
 /**
+ * Returns how far a job is loaded. All that calls a job complete asks this.
  * @param firstUnsettled the first day that may still change: a series is complete without it
  * @param others other jobs, whose series are not the job's own
  */
@@ -202,26 +204,24 @@ export async function completenessOf(
   const daysIn = (days: RawBuilder<unknown>) =>
     sql`(select coalesce(sum(upper(range) - lower(range)), 0) from unnest(${days}) as range)`;
   const { rows } = await sql<Omit<Completeness, 'from' | 'to'>>`
-    with standing as (
-      select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed,
-             count(*) filter (where state = 'refused') as refused,
-             -- A day is not over before the day after it.
-             max(least(last_day, (finished_at at time zone 'UTC')::date - 1)) filter (where state = 'drained') as last
-      from gmsi.windows w where ${inScope(scope)} and ${isUncovered} group by ${seriesOf('w')}
+    with work as (
+      select count(*) filter (where w.state in ('pending', 'draining')) as open,
+             count(*) filter (where w.state = 'failed') as failed, count(*) filter (where w.state = 'refused') as refused
+      from ${queued} where ${inScope(scope)}
     ), series as (
-      select failed, refused, greatest(least(upper(c.days) - 1, ${scope.to}::date), standing.last) as loaded_to,
-             isempty(${settled} - coalesce(c.days, '{}')) as is_complete,
-             ${daysIn(sql`${settled} * coalesce(c.days, '{}')`)} as covered,
+      select upper(c.whole * datemultirange(${period(scope)})) - 1 as loaded_to,
+             isempty(${settled} - coalesce(c.covered, '{}')) as is_complete,
+             ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered,
              not (${sql.join([sql`false`, ...isOfOthers], sql` or `)}) as is_own
-      from ${askedSeries(scope)}
-      left join gmsi.coverage c on ${sameSeries('c', 'asked')} left join standing on ${sameSeries('standing', 'asked')}
+      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
+    ), total as (
+      select count(*) as series, count(*) filter (where is_complete) as complete,
+             min(loaded_to) filter (where is_complete) as complete_to,
+             coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted,
+             count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete
+      from series
     )
-    select count(*) as series, count(*) filter (where is_complete) as complete,
-           min(loaded_to) filter (where is_complete) as complete_to,
-           coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted,
-           count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete,
-           coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(refused), 0)::bigint as refused
-    from series
+    select *, complete = series and open + failed + refused = 0 as is_complete from total cross join work
   `.execute(db);
   return { ...rows[0]!, from: scope.from, to: scope.to };
 }
@@ -245,7 +245,7 @@ export interface FailureCounts {
 export async function countFailures(db: Kysely<Database>, scope: WindowScope): Promise<FailureCounts> {
   const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
     select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
-    from gmsi.windows w
+    from ${queued}
     where ${inScope(scope)} and ${isOpen} and w.last_error is not null
     group by 1 order by 2 desc, 1 limit 3
   `.execute(db);

@@ -1,10 +1,11 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Series } from '../../feeds/feed.ts';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { PageCounts, Position } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { mayTake, type Owner } from './processes.ts';
-import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
+import { type AskedDays, leaveQueue, recordReading } from './readings.ts';
+import { idOfSeries, isRowOfSeries, nameOfSeries, seriesColumns, seriesValues } from './series.ts';
 
 /** A file to import, as the warehouse stores it. */
 export interface FileToImport {
@@ -84,10 +85,9 @@ export async function advanceFile(
 
 /** Returns the position of a file once this process has committed the batch that ends there. */
 export function fileAfter({ fileId, processId, records }: FilePosition): Position {
-  return {
-    row: sql`gmsi.imported_files where file_id = ${fileId}`,
-    isPast: sql`process_id = ${processId} and records = ${records}::bigint`,
-  };
+  const row = sql`gmsi.imported_files where file_id = ${fileId}`;
+  const isPast = sql<boolean>`exists (select from ${row} and process_id = ${processId} and records = ${records}::bigint)`;
+  return { row, isPast };
 }
 
 /**
@@ -125,49 +125,130 @@ export async function areFinished(db: Kysely<Database>, fileIds: readonly number
   return rows[0]!.are;
 }
 
+/** The days that a file covers, and when it was made, or was known as the user says. */
+export interface CoveringFile extends AskedDays {
+  readonly fileId: number;
+  readonly days: Days;
+  readonly knownAt?: string | undefined;
+}
+
 /**
- * Counts the days of loaded files as covered, unless none of the files has a record. Removes planned windows of these days that
- * have not begun, because nothing is left to request; half-drained ones stay.
+ * Records what files say of their days, unless none of them has a record. Removes planned windows of these days that have not begun,
+ * because nothing is left to request; half-drained ones stay.
  * @returns how many days the files cover
  */
 export async function coverByFiles(
   db: Kysely<Database>,
   series: Series,
-  files: readonly { readonly fileId: number; readonly days: Days }[],
+  files: readonly CoveringFile[],
 ): Promise<number> {
-  const { rows } = await sql<{ days: number }>`
-    with stated as materialized (
-      select f.file_id, range_agg(file.days::daterange) as days, bool_or(f.records_by_day <> '{}') as has_records
-      from unnest(${files.map(({ fileId }) => fileId)}::bigint[], ${files.map(({ days }) => `[${days.from},${days.to}]`)}::text[])
-        as file (file_id, days)
+  const each = (of: (file: CoveringFile) => unknown) => sql`${files.map(of)}`;
+  await sql`
+    insert into gmsi.series (${seriesColumns}) values (${seriesValues(series)}) on conflict do nothing`.execute(
+    db,
+  );
+  const stated = sql`stated as materialized (
+      select f.file_id, f.load_id, f.records, f.rows_inserted, f.rows_changed, f.records_rejected,
+             coalesce(known_at, f.made_at) as asked_at, coalesce(known_at, clock_timestamp()) as completed_at, ${idOfSeries(series)} as series_id,
+             first_day, last_day, asked_on, settled_before, bool_or(f.records_by_day <> '{}') over () as have_records
+      from unnest(${each(({ fileId }) => fileId)}::bigint[], ${each(({ days }) => days.from)}::date[], ${each(({ days }) => days.to)}::date[],
+                  ${each(({ askedOn }) => askedOn)}::date[], ${each(({ settledBefore }) => settledBefore)}::date[],
+                  ${each(({ knownAt }) => knownAt ?? null)}::timestamptz[])
+        as file (file_id, first_day, last_day, asked_on, settled_before, known_at)
       join gmsi.imported_files f using (file_id)
       where f.finished_at is not null
-      group by f.file_id
-    ), told as (
-      update gmsi.imported_files f set covers = coalesce(f.covers, '{}') + stated.days
-      from stated where f.file_id = stated.file_id
-    ), covered as (
-      select range_agg(days) as days from stated having bool_or(has_records)
-    ), kept as (
-      insert into gmsi.coverage as kept (${seriesColumns}, days)
-      select ${seriesValues(series)}, days from covered
-      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
-    )
-    select coalesce(sum(upper(range) - lower(range)), 0) as days from covered, unnest(covered.days) as range
-  `.execute(db);
-  await sql`
-    delete from gmsi.windows w
-    where ${isOfSeries('w', series)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
-      and w.days <@ (select c.days from gmsi.coverage c where ${isOfSeries('c', series)})
-  `.execute(db);
+    ), covering as (
+      -- Not what an import of the same file has said before.
+      select * from stated s
+      where have_records and not exists (
+        select from gmsi.readings r
+        where r.series_id = s.series_id and r.load_id = s.load_id and r.source = 'f'
+          and (r.first_day, r.last_day, r.asked_at) = (s.first_day, s.last_day, s.asked_at))
+    )`;
+  const own = [
+    'asked_at',
+    'completed_at',
+    'load_id',
+    'series_id',
+    'first_day',
+    'last_day',
+    'asked_on',
+    'settled_before',
+    'records',
+    'rows_inserted',
+    'rows_changed',
+    'records_rejected',
+  ] as const;
+  const reading = {
+    ...(Object.fromEntries(own.map((name) => [name, sql.ref(name)])) as Record<
+      (typeof own)[number],
+      RawBuilder<unknown>
+    >),
+    // A file may cover several ranges of days, also by a later import.
+    reading_id: sql`case when row_number() over (partition by file_id order by first_day) = 1
+      and not exists (select from gmsi.readings r where r.reading_id = file_id) then file_id else nextval('gmsi.reading_ids') end`,
+    source: sql`'f'::"char"`,
+    is_whole: sql`true`,
+  };
+  await recordReading(stated, reading, sql`covering`).execute(db);
+  const { rows } = await sql<{ days: number }>`
+    with ${stated}
+    select coalesce(sum(upper(range) - lower(range)), 0) as days
+    from (select range_agg(daterange(first_day, least(last_day, settled_before - 1), '[]')) as days from stated where have_records) as covered,
+         unnest(covered.days) as range`.execute(db);
+  await leaveQueue(sql`series_id = ${idOfSeries(series)} and state in ('pending', 'failed', 'refused') and next_token is null
+    and days <@ (select c.covered from gmsi.series_days c where c.series_id = ${idOfSeries(series)})`).execute(
+    db,
+  );
   return rows[0]!.days;
 }
 
-/** Returns the loads of a feed that were imports. */
-export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
-  const { rows } = await sql<{ load_id: number }>`
-    select load_id from gmsi.loads where command = 'import' and feed = ${feed}`.execute(db);
-  return rows.map(({ load_id }) => load_id);
+/** A day of which the warehouse has more rows than files have records. */
+export interface DayWithMoreRows {
+  /** Its series, as a text for a person. */
+  readonly series: string;
+  readonly day: Day;
+  readonly rows: number;
+  readonly records: number;
+}
+
+/**
+ * Counts the days of files on which their series has more current rows than all of these files together have records, as after
+ * a file that an older one contradicts: a file never retracts. Returns the first of them as an example.
+ */
+export async function daysWithMoreRows(
+  db: Kysely<Database>,
+  table: FeedTable,
+  series: Series,
+  files: readonly { readonly fileId: number; readonly days: Days }[],
+): Promise<{ days: number; example: DayWithMoreRows | undefined }> {
+  const time = sql.ref(`kept.${table.key[0]}`);
+  const { rows } = await sql<DayWithMoreRows & { readonly days: number }>`
+    with covered as materialized (
+      select range_agg(days::daterange) as days
+      from unnest(${files.map(({ days }) => `[${days.from},${days.to}]`)}::text[]) as days
+    ), held as (
+      select (${time} at time zone 'UTC')::date as day, count(*) as rows
+      from ${sql.table(`gmsi.${table.name}`)} as kept, covered
+      where ${isRowOfSeries('kept', table, series)} and kept.retracted_at is null
+        and ${time} >= lower(days)::timestamp at time zone 'UTC' and ${time} < upper(days)::timestamp at time zone 'UTC'
+      group by 1
+    ), met as (
+      select met.day::date as day, sum(met.records::bigint)::bigint as records
+      from gmsi.imported_files f cross join jsonb_each_text(f.records_by_day) as met (day, records)
+      where f.file_id = any(${files.map(({ fileId }) => fileId)}::bigint[])
+      group by 1
+    )
+    select ${nameOfSeries('named')} as series, held.day::text, rows, coalesce(records, 0) as records, count(*) over () as days
+    from held cross join covered cross join (select ${seriesValues(series)}) as named (${seriesColumns})
+    left join met using (day)
+    where covered.days @> held.day and rows > coalesce(records, 0)
+    order by held.day limit 1
+  `.execute(db);
+  const [first] = rows;
+  if (!first) return { days: 0, example: undefined };
+  const { days, ...example } = first;
+  return { days, example };
 }
 
 /** Returns when the newest imported version of an archive was made; `null` if none was imported. */

@@ -80,10 +80,8 @@ export async function advanceLoad(
 
 /** Returns the position of a load that counts its pages as it commits them. */
 export function loadAfter({ loadId, processId }: OwnLoad, pages: number): Position {
-  return {
-    row: sql`gmsi.loads where load_id = ${loadId} and process_id = ${processId}`,
-    isPast: sql`pages = ${pages}`,
-  };
+  const row = sql`gmsi.loads where load_id = ${loadId} and process_id = ${processId}`;
+  return { row, isPast: sql`exists (select from ${row} and pages = ${pages})` };
 }
 
 /** Returns true if the warehouse lists a load as the one of a process; if `pages` is given, with so many committed pages. */

@@ -76,12 +76,8 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
     union all select lookup, code, name, null, refreshed_at from gmsi.lookups where listed
     order by code`.execute(db);
   const { rows: unlisted } = await sql<UnlistedName & { dimension: Dimension }>`
-    -- Read once, and only if a name is gone.
-    with held as materialized (
-      select feed, country, topic, ticker from gmsi.coverage union select feed, country, topic, ticker from gmsi.windows
-    )
     select dimension, name, array(
-      select distinct feed from held
+      select distinct feed from gmsi.series
       where case dimension when 'country' then country when 'topic' then topic else ticker end = name
     ) as feeds
     from (

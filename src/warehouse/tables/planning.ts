@@ -2,10 +2,12 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 import { askIn, rowLock, takeLock, type Waiting } from '../turns.ts';
+import { leaveQueue } from './readings.ts';
 import {
   askedSeries,
   inScope,
   isOpen,
+  queued,
   sameSeries,
   seriesArrays,
   seriesColumns,
@@ -44,14 +46,14 @@ export async function planAlone<T>(
   });
 }
 
-/** The days of a backfill, or of a sync, which begins with `syncSince` and has no unsettled day covered. */
+/** The days of a backfill, or of a sync, which begins with `gmsi.sync_from` and has no unsettled day covered. */
 export type WantedDays = { readonly ignoreCoverage: boolean } | { readonly firstUnsettled: Day };
 
 /** The unsettled days of a load, which are never covered. */
 export interface UnsettledDays {
   readonly firstUnsettled: Day;
-  /** They are no gap if this load, or another one since it began, has drained them. */
-  readonly drainedBy: number;
+  /** They are no gap if they were read whole since this load began. */
+  readonly readBy: number;
 }
 
 /** Returns the wanted days minus covered days minus days of windows, per series, in the order of time. */
@@ -65,16 +67,16 @@ export async function findGaps(
     'firstUnsettled' in wanted
       ? syncSince(scope, wanted.firstUnsettled)
       : sql`select asked.*, ${scope.from}::date as since,
-          case when ${wanted.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end as covered
-        from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}`;
+          case when ${wanted.ignoreCoverage}::boolean then '{}' else coalesce(c.covered, '{}') end as covered
+        from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)`;
   const { rows } = await sql<Gap>`
-    with standing as (${standingWindows(scope)}), wanted as (${series}), drained as (${drainedWindows(scope, unsettled)})
+    with standing as materialized (${standingWindows(scope)}), wanted as (${series})
     select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from wanted
-    left join standing on ${sameSeries('standing', 'wanted')}
-    left join drained on ${sameSeries('drained', 'wanted')}
+    left join standing using (series_id)
+    left join lateral (${unsettled ? readSince(unsettled) : sql`select null::datemultirange as days`}) as reread on true
     cross join lateral unnest(
-      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}') - coalesce(drained.days, '{}') - covered
+      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}') - coalesce(reread.days, '{}') - covered
     ) as gap
     where since <= ${scope.to}::date
     order by ${seriesOf('wanted')}, gap
@@ -83,17 +85,21 @@ export async function findGaps(
 }
 
 /**
- * Returns the first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later
- * days are covered, or the end of the coverage; at the latest `firstUnsettled`. And the days that are covered before that.
+ * Returns the first day that a sync may drain, by series, and the days that are covered before the unsettled ones. If no window that
+ * reached today has been drained yet, the first one that was planned counts as the beginning of the watch.
  */
-export function syncSince(scope: WindowScope, firstUnsettled: Day): RawBuilder<unknown> {
+function syncSince(scope: WindowScope, firstUnsettled: Day): RawBuilder<unknown> {
   const latest = sql`${firstUnsettled}::date`;
   return sql`
-      select asked.*, coalesce(c.days, '{}') * datemultirange(daterange(null, ${latest})) as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
-        case when asked_for.settle_from < ${latest} then
-          lower(datemultirange(daterange(asked_for.settle_from, ${latest})) - coalesce(c.days, '{}')) end)) as since
-      from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
-      left join gmsi.cadence asked_for on ${sameSeries('asked_for', 'asked')}`;
+      select asked.*, c.watch_here, coalesce(c.covered, '{}') * datemultirange(daterange(null, ${latest})) as covered,
+             greatest(${scope.from}::date,
+                      gmsi.sync_from(coalesce(c.watch_from, planned.first_day), coalesce(c.covered, '{}'), ${latest})) as since
+      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
+      -- Not within the call: PostgreSQL inlines no function that has a subquery for a parameter.
+      left join lateral (
+        select min(w.first_day) as first_day from gmsi.queue w
+        where c.watch_from is null and w.series_id = asked.series_id and w.last_day >= (w.planned_at at time zone 'UTC')::date
+      ) as planned on true`;
 }
 
 /** Returns the earliest day that a sync of these series may drain; `null` if their period ends before it. */
@@ -108,23 +114,55 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
-/** Returns the days of a job's open and refused windows, per series, without those that planning joins. */
+/** Returns the days of a job's windows in the queue, per series, without those that planning joins. */
 function standingWindows(scope: WindowScope): RawBuilder<unknown> {
   return sql`
-      select ${seriesOf('w')}, range_agg(w.days) as days
-      from gmsi.windows w
-      where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused') and not ${isJoined(scope)}
-      group by ${seriesOf('w')}`;
+      select w.series_id, range_agg(w.days) as days
+      from ${queued}
+      where ${inScope(scope)} and not ${isJoined(scope)}
+      group by w.series_id`;
 }
 
-/** Returns the unsettled days that a load, or another one since it began, has drained, per series. */
-function drainedWindows(scope: WindowScope, unsettled: UnsettledDays | undefined): RawBuilder<unknown> {
-  const { firstUnsettled = null, drainedBy = null } = unsettled ?? {};
+/** Returns the unsettled days of the series of a row `wanted` that were read whole since a load began, or by it. */
+function readSince({ firstUnsettled, readBy }: UnsettledDays): RawBuilder<unknown> {
   return sql`
-      select ${seriesOf('w')}, range_agg(w.days * daterange(${firstUnsettled}::date, null)) as days
-      from gmsi.windows w join gmsi.loads l on l.load_id = ${drainedBy}::bigint
-      where ${inScope(scope)} and w.state = 'drained' and (w.load_id = l.load_id or w.finished_at >= l.started_at)
-      group by ${seriesOf('w')}`;
+      select range_agg(daterange(greatest(r.first_day, ${firstUnsettled}::date), r.last_day, '[]')) as days
+      from gmsi.readings r join gmsi.loads l on l.load_id = ${readBy}::bigint
+      where r.series_id = wanted.series_id and r.is_whole and r.last_day >= ${firstUnsettled}::date
+        and (r.load_id = l.load_id or r.completed_at >= l.started_at)`;
+}
+
+/** When the series of a job were last polled: read to the day of the reading. And when a reading of recent days last had news. */
+export interface SeriesHabit extends Series {
+  /** `null` before the first poll. */
+  readonly polled_at: Date | null;
+  /** If none had news, the beginning of the watch. */
+  readonly news_at: Date | null;
+}
+
+/** Returns the habits of all series of a job whose period is not over. */
+export async function readHabits(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  firstUnsettled: Day,
+): Promise<SeriesHabit[]> {
+  const { rows } = await sql<SeriesHabit>`
+    select ${seriesOf('wanted')}, poll.asked_at as polled_at, coalesce(news.asked_at, watch_here) as news_at
+    from (${syncSince(scope, firstUnsettled)}) as wanted
+    -- From the end of the index: history takes no time.
+    left join lateral (
+      select r.asked_at from gmsi.readings r
+      where r.series_id = wanted.series_id and r.is_whole and r.source = 'w' and r.last_day >= r.asked_on
+      order by r.last_day desc, r.asked_at desc limit 1
+    ) as poll on true
+    left join lateral (
+      select r.asked_at from gmsi.readings r
+      where r.series_id = wanted.series_id and r.last_day >= r.settled_before and r.rows_inserted + r.rows_changed > 0
+      order by r.asked_at desc limit 1
+    ) as news on true
+    where since <= ${scope.to}::date
+  `.execute(db);
+  return rows;
 }
 
 /**
@@ -147,14 +185,14 @@ export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, 
   await sql`
     with free as materialized (
       -- Locked, so that no load claims one of these windows meanwhile.
-      select w.* from gmsi.windows w where ${inScope(scope)} and ${isJoined(scope)} for update
+      select w.* from ${queued} where ${inScope(scope)} and ${isJoined(scope)} for update of w
     ), placed as (
-      select w.window_id, row_number() over (partition by ${seriesOf('w')} order by w.first_day, w.window_id) as place
+      select w.window_id, row_number() over (partition by w.series_id order by w.first_day, w.window_id) as place
       from free w
     ), later as (
-      delete from gmsi.windows w using placed where placed.window_id = w.window_id and place > 1
+      delete from gmsi.queue w using placed where placed.window_id = w.window_id and place > 1
     )
-    update gmsi.windows w set last_day = greatest(w.last_day, ${today}::date), next_token = null
+    update gmsi.queue w set last_day = greatest(w.last_day, ${today}::date), next_token = null
     from placed where placed.window_id = w.window_id and place = 1
   `.execute(db);
 }
@@ -170,33 +208,26 @@ export async function dropLongWindows(
   maxDays: number,
 ): Promise<void> {
   if (scope.isOpenEnded) return;
-  await sql`
-    delete from gmsi.windows w
+  await leaveQueue(sql`window_id in (
+    select w.window_id from ${queued}
     where ${inScope(scope)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
-      and w.last_day - w.first_day + 1 > ${maxDays}::int
-  `.execute(db);
+      and w.last_day - w.first_day + 1 > ${maxDays}::int)`).execute(db);
 }
 
-/** Plans windows. A drained or open window of exactly these days is used again. */
+/** Plans windows, unless one of exactly these days is open. */
 export async function insertWindows(db: Kysely<Database>, windows: readonly PlannedWindow[]): Promise<void> {
   const days = (name: 'first_day' | 'last_day') => sql`${windows.map((window) => window[name])}::date[]`;
-  const isSame = sql`(${sameSeries('w', 'planned')} and (w.first_day, w.last_day) = (planned.first_day, planned.last_day))`;
   await sql`
-    with planned as (
-      select * from unnest(${seriesArrays(windows)}, ${days('first_day')}, ${days('last_day')})
-        as planned (${seriesColumns}, first_day, last_day)
-    ), again as (
-      update gmsi.windows w set state = 'pending', planned_at = now(), finished_at = null
-      from planned
-      where w.state = 'drained' and ${isSame}
-    )
-    insert into gmsi.windows (${seriesColumns}, first_day, last_day)
-    select planned.* from planned
+    insert into gmsi.queue (series_id, first_day, last_day)
+    select s.series_id, planned.first_day, planned.last_day
+    from unnest(${seriesArrays(windows)}, ${days('first_day')}, ${days('last_day')})
+      as planned (${seriesColumns}, first_day, last_day)
+    join gmsi.series s on ${sameSeries('s', 'planned')}
     -- Looks up each window by the index. Otherwise, while the statistics show no open window, PostgreSQL would compare each
     -- planned window with all windows of the batches before.
     left join lateral (
-      select true as stands from gmsi.windows w
-      where (${isOpen} or w.state = 'drained') and ${isSame}
+      select true as stands from gmsi.queue w
+      where ${isOpen} and w.series_id = s.series_id and (w.first_day, w.last_day) = (planned.first_day, planned.last_day)
       limit 1
     ) as same on true
     where same.stands is null
@@ -205,7 +236,7 @@ export async function insertWindows(db: Kysely<Database>, windows: readonly Plan
 
 /**
  * Returns the windows of a grid that were drained longest ago: each as long ago as the day of it that was. Without windows
- * that have days that are not covered, were only imported, or are in a window that is open or refused.
+ * that have days that are not covered, were only imported, or are in a window of the queue.
  */
 export async function findOldest(
   db: Kysely<Database>,
@@ -218,23 +249,24 @@ export async function findOldest(
       select daterange(first_day, last_day, '[]') as days
       from unnest(${grid.map(({ from }) => from)}::date[], ${grid.map(({ to }) => to)}::date[]) as g (first_day, last_day)
     )
-    select asked.*, lower(g.days)::text as first_day, (upper(g.days) - 1)::text as last_day
+    select ${seriesOf('asked')}, lower(g.days)::text as first_day, (upper(g.days) - 1)::text as last_day
     from ${askedSeries(scope)}
-    join gmsi.coverage c on ${sameSeries('c', 'asked')}
-    left join standing on ${sameSeries('standing', 'asked')}
+    join gmsi.series_days c using (series_id)
+    left join standing using (series_id)
     cross join lateral (
       -- The newest moment since which all days of each were drained.
-      select since.days, max(since.finished_at) as drained_at
+      select since.days, max(since.completed_at) as drained_at
       from (
-        select grid.days, w.finished_at,
-               range_agg(w.days) over (partition by grid.days order by w.finished_at desc, w.window_id) as drained
-        from gmsi.windows w join grid on w.days && grid.days
-        where ${sameSeries('w', 'asked')} and w.state = 'drained'
+        select grid.days, r.completed_at,
+               range_agg(daterange(r.first_day, r.last_day, '[]'))
+                 over (partition by grid.days order by r.completed_at desc, r.reading_id) as drained
+        from gmsi.readings r join grid on daterange(r.first_day, r.last_day, '[]') && grid.days
+        where r.series_id = asked.series_id and r.is_whole and r.source = 'w'
       ) as since
       where since.drained @> since.days
       group by since.days
     ) as g
-    where c.days @> g.days and not g.days && coalesce(standing.days, '{}')
+    where c.covered @> g.days and not g.days && coalesce(standing.days, '{}')
     order by g.drained_at, g.days, ${seriesOf('asked')}
     limit ${atMost}::int
   `.execute(db);
@@ -243,5 +275,6 @@ export async function findOldest(
 
 /** Removes the refused windows of a job, so that their days are planned again. */
 export async function forgetRefused(db: Kysely<Database>, scope: WindowScope): Promise<void> {
-  await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'`.execute(db);
+  await leaveQueue(sql`window_id in (
+    select w.window_id from ${queued} where ${inScope(scope)} and w.state = 'refused')`).execute(db);
 }

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Database } from '../database.ts';
-import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from './series.ts';
+import { inScope, queued, type WindowScope } from './series.ts';
 
 /*
  * Decides what a refusal means, for one series at a time and only from its windows:
@@ -14,10 +14,8 @@ import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from '
 
 /** Returns the condition that the service has answered days of the series of window `w`: those within a range of days. */
 const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
-  exists (
-    select from gmsi.windows a
-    where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
-  or exists (select from gmsi.coverage a where ${sameSeries('a', 'w')} and a.days && ${range}))`;
+  exists (select from gmsi.queue a where a.series_id = w.series_id and a.pages > 0 and a.days && ${range})
+  or exists (select from gmsi.series_days a where a.series_id = w.series_id and a.touched && ${range}))`;
 
 /** What the error of a skipped window begins with; the refusal follows. */
 export const skippedFor = 'not requested: older than a window that the service refused: ';
@@ -45,18 +43,18 @@ export async function leaveRefused(
     with w as (
       select *, pages = 0 and next_token is null as is_of_days, ${isAnswered(sql`daterange(null, w.first_day)`)} as has_older,
              ${isAnswered(sql`daterange(w.last_day + 1, null)`)} as has_younger
-      from gmsi.windows w
+      from gmsi.queue w
       where window_id = ${at.windowId} and state = 'draining' and load_id = ${at.loadId} for update
     ), left_so as (
-      update gmsi.windows n
+      update gmsi.queue n
       set state = case when w.is_of_days then 'refused' else 'failed' end,
           refused_with = case when n.window_id <> w.window_id then n.refused_with
                               when w.is_of_days then ${refusal.status}::int end,
           last_error = case when n.window_id <> w.window_id then ${skippedFor} else '' end
             || ${refusal.error}::text,
-          load_id = ${at.loadId}, finished_at = now()
+          load_id = ${at.loadId}, left_at = now()
       from w
-      where n.window_id = w.window_id or (w.is_of_days and ${sameSeries('n', 'w')} and n.last_day < w.first_day
+      where n.window_id = w.window_id or (w.is_of_days and n.series_id = w.series_id and n.last_day < w.first_day
         and n.state in ('pending', 'failed') and n.next_token is null and not w.has_older)
       returning n.state, n.window_id = w.window_id as is_itself, w.has_younger
     )
@@ -74,11 +72,11 @@ export async function leaveRefused(
  */
 export async function takeBackRefusals(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
-    update gmsi.windows n set state = 'pending', last_error = null, finished_at = null
-    from gmsi.windows w
-    where w.window_id = ${windowId} and ${sameSeries('n', 'w')} and n.state = 'refused'
+    update gmsi.queue n set state = 'pending', last_error = null, left_at = null
+    from gmsi.queue w
+    where w.window_id = ${windowId} and n.series_id = w.series_id and n.state = 'refused'
       and (w.refused_with is not null or (n.refused_with is null and exists (
-        select from gmsi.windows r where ${sameSeries('r', 'w')} and r.state = 'refused' and r.first_day > w.first_day)))
+        select from gmsi.queue r where r.series_id = w.series_id and r.state = 'refused' and r.first_day > w.first_day)))
   `.execute(trx);
 }
 
@@ -95,11 +93,11 @@ const triesToPause = 5;
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   return sql`(
     select window_id from (
-      select distinct on (${seriesOf('w')}) w.window_id, w.finished_at, max(w.finished_at) over s as tried_at,
-             sum(w.attempts) over s - count(*) over s as more_tries
-      from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'
-      window s as (partition by ${seriesOf('w')})
-      order by ${seriesOf('w')}, w.finished_at, w.last_day desc
+      select distinct on (w.series_id) w.window_id, w.left_at, max(w.left_at) over of_series as tried_at,
+             sum(w.attempts) over of_series - count(*) over of_series as more_tries
+      from ${queued} where ${inScope(scope)} and w.state = 'refused'
+      window of_series as (partition by w.series_id)
+      order by w.series_id, w.left_at, w.last_day desc
     ) as w
     where more_tries < ${triesToPause} or tried_at <= now() - interval '1 day'
     order by tried_at, window_id limit ${askedAgain})`;
@@ -108,7 +106,7 @@ export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
 /** Makes a few refused windows of a job pending again, so that over several loads all of its series have their turn. */
 export async function askAgain(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   await sql`
-    update gmsi.windows w set state = 'pending', last_error = null
+    update gmsi.queue w set state = 'pending', last_error = null
     from ${nextToAskAgain(scope)} as next where next.window_id = w.window_id and w.state = 'refused'
   `.execute(db);
 }
@@ -121,15 +119,15 @@ export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): 
   const from = sql`${scope.from}::date`;
   await sql`
     with reaching as (
-      select w.* from gmsi.windows w
+      select w.* from ${queued}
       where ${inScope(scope)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null and w.pages = 0
         and w.first_day < ${from}
-      for update
+      for update of w
     ), younger as (
-      insert into gmsi.windows (${seriesColumns}, first_day, last_day)
-      select ${seriesColumns}, ${from}, last_day from reaching
+      insert into gmsi.queue (series_id, first_day, last_day)
+      select series_id, ${from}, last_day from reaching
     )
-    update gmsi.windows w set last_day = ${from} - 1, request_start = null, request_end = null
+    update gmsi.queue w set last_day = ${from} - 1, request_start = null, request_end = null
     from reaching where reaching.window_id = w.window_id
   `.execute(db);
 }

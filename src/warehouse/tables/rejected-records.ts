@@ -27,21 +27,22 @@ export type RejectedRecord = {
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],
-  from: { series: Series; windowId: number | null; loadId: number },
+  from: { series: Series; windowId: number | null; loadId: number; askedAt: string },
 ): Promise<void> {
   if (records.length === 0) return;
-  const { series, windowId, loadId } = from;
+  const { series, windowId, loadId, askedAt } = from;
   const texts = records.map(({ is_row: _, ...texts }) => texts);
   await sql`
-    insert into gmsi.rejected_records as kept (${seriesColumns}, window_id, load_id, record_hash, reason, is_row, record)
-    select ${seriesValues(series)}, ${windowId}::bigint, ${loadId}::bigint,
+    insert into gmsi.rejected_records as kept (${seriesColumns}, window_id, load_id, asked_at, record_hash, reason, is_row, record)
+    select ${seriesValues(series)}, ${windowId}::bigint, ${loadId}::bigint, ${askedAt}::timestamptz,
            unnest(${arrayParameter(texts, 'record_hash', 'uuid')}::uuid[]),
            unnest(${arrayParameter(texts, 'reason', 'text')}::text[]),
            unnest(${records.map(({ is_row }) => is_row)}::boolean[]),
            unnest(${arrayParameter(texts, 'record', 'jsonb')}::jsonb[])
     on conflict (${seriesColumns}, record_hash) do update
-      set reason = excluded.reason, is_row = kept.is_row or excluded.is_row
+      set reason = excluded.reason, is_row = kept.is_row or excluded.is_row, asked_at = greatest(kept.asked_at, excluded.asked_at)
       where (kept.reason, kept.is_row) is distinct from (excluded.reason, kept.is_row or excluded.is_row)
+        or excluded.asked_at > kept.asked_at
   `.execute(db);
 }
 
@@ -51,13 +52,13 @@ export interface Rejected extends Series {
   readonly reason: string;
   readonly is_row: boolean;
   /** With its microseconds, which a Date would drop. */
-  readonly rejected_at: string;
+  readonly asked_at: string;
 }
 
-const order = sql`r.rejected_at, r.record_hash, ${seriesOf('r')}`;
+const order = sql`r.asked_at, r.record_hash, ${seriesOf('r')}`;
 
 /**
- * Returns the rejected records of a feed in the order in which they came.
+ * Returns the rejected records of a feed in the order in which the service told them.
  * @param scope only those of a job's series
  * @param after only those that came after this one
  * @param db in a transaction, locks them
@@ -71,10 +72,10 @@ export async function rejectedAfter(
 ): Promise<Rejected[]> {
   const ofJob = scope ? sql`and ${isOfJob('r', scope)}` : sql.raw('');
   const onwards = after
-    ? sql`and (${order}) > (${after.rejected_at}::timestamptz, ${after.record_hash}::uuid, ${seriesValues(after)})`
+    ? sql`and (${order}) > (${after.asked_at}::timestamptz, ${after.record_hash}::uuid, ${seriesValues(after)})`
     : sql.raw('');
   const { rows } = await sql<Rejected>`
-    select ${seriesOf('r')}, r.record_hash, r.record, r.reason, r.is_row, r.rejected_at::text
+    select ${seriesOf('r')}, r.record_hash, r.record, r.reason, r.is_row, r.asked_at::text
     from gmsi.rejected_records r where r.feed = ${feed} ${ofJob} ${onwards}
     order by ${order} limit ${limit} ${db.isTransaction ? sql`for update` : sql``}
   `.execute(db);
@@ -96,8 +97,8 @@ export async function forgetRejected(
 }
 
 /**
- * Finds records that are rows now, but whose row is stored in a newer version, which must not be replaced. Versions from
- * repairs do not count, because repairs go by the age of the records.
+ * Finds records that are rows now, but whose row is stored in a version of a later state of the service, or was confirmed by a
+ * later reading: it must not be replaced.
  */
 export async function findSuperseded<Found extends Rejected & { readonly row: Row | undefined }>(
   db: Kysely<Database>,
@@ -110,16 +111,18 @@ export async function findSuperseded<Found extends Rejected & { readonly row: Ro
     const type = table.columns[column]!;
     return sql`${arrayParameter(found, column, type)}::${sql.raw(type)}[]`;
   });
-  const names = sql.join([...table.key, 'rejected_at', 'position'].map((column) => sql.ref(column)));
+  const names = sql.join([...table.key, 'asked_at', 'position'].map((column) => sql.ref(column)));
   const isOfKey = table.key.map((column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`);
   const { rows: superseded } = await sql<{ position: number }>`
     select sent.position
-    from unnest(${seriesArrays(records)}, ${sql.join(keys)}, ${records.map(({ rejected_at }) => rejected_at)}::timestamptz[])
+    from unnest(${seriesArrays(records)}, ${sql.join(keys)}, ${records.map(({ asked_at }) => asked_at)}::timestamptz[])
       with ordinality as sent (${seriesColumns}, ${names})
     join ${sql.table(`gmsi.${table.name}`)} kept
       on ${sql.join([isRowOfSame('kept', table, 'sent'), ...isOfKey], sql` and `)}
-    left join gmsi.loads l on l.load_id = kept.load_id
-    where kept.changed_at > sent.rejected_at and l.command is distinct from 'repair'
+    where kept.asked_at > sent.asked_at or exists (
+      select from gmsi.readings r join gmsi.series s using (series_id)
+      where ${sameSeries('s', 'sent')} and r.is_whole and r.asked_at > sent.asked_at
+        and (kept.${sql.ref(table.key[0])} at time zone 'UTC')::date between r.first_day and r.last_day)
   `.execute(db);
   return new Set(superseded.map(({ position }) => records[position - 1]!));
 }

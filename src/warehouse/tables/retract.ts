@@ -3,72 +3,61 @@ import { GmsiError } from '../../errors.ts';
 import type { Feed, FeedTable, Series } from '../../feeds/feed.ts';
 import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import type { SortedRows } from '../arrays.ts';
-import type { Position } from '../commit.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { changedNow } from './rows.ts';
-import { isOfSeries, isRowOfSeries, keyOfSeries, seriesColumns, seriesValues } from './series.ts';
+import { idOfSeries, isRowOfSeries } from './series.ts';
 
 /** Stores the rows of a page of a compared window, until the window's drain ends. */
 export async function noteSightings(
   trx: Transaction<Database>,
   rows: SortedRows,
-  at: { readonly windowId: number; readonly page: number },
+  at: { readonly windowId: number; readonly loadId: number; readonly page: number },
 ): Promise<void> {
   if (rows.length === 0) return;
   const [times, ids] = rows.key;
   await sql`
     insert into gmsi.drain_sightings (window_id, page, row_times, row_ids)
-    values (${at.windowId}, ${at.page}, ${times}::timestamptz[], ${ids}::uuid[]) on conflict do nothing
+    -- Not for a window that another load has taken over, and may have drained.
+    select window_id, ${at.page}::int, ${times}::timestamptz[], ${ids}::uuid[]
+    from gmsi.queue where window_id = ${at.windowId} and load_id = ${at.loadId}
+    on conflict do nothing
   `.execute(trx);
 }
 
 /**
  * Stores which rows only the live feed has returned; removes entries too old for the live feed. Call it before the rows are
  * written: once they are, nothing tells them from rows of the historical feed.
+ * @param secondsAgo how long ago the answer was requested
+ * @returns the number of its reading, and when it was requested, by the database's clock
  */
 export async function noteLiveSightings(
   db: Kysely<Database>,
   feed: Feed,
   series: Series,
   rows: SortedRows,
-  now: Date,
-): Promise<void> {
+  { now, secondsAgo }: { readonly now: Date; readonly secondsAgo: number },
+): Promise<{ readonly readingId: number; readonly askedAt: string }> {
   const [times, ids] = rows.key;
-  await sql`
+  const noted = await sql<{ readingId: number; askedAt: string }>`
     with forgotten as (
       delete from gmsi.live_sightings l
-      where ${isOfSeries('l', series)} and l.row_time < ${reachedFrom(feed, now)}
+      where l.series_id = ${idOfSeries(series)} and l.row_time < ${reachedFrom(feed, now)}
+    ), noted as (
+      insert into gmsi.live_sightings (series_id, row_time, row_id)
+      select ${idOfSeries(series)}, sent.*
+      from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as sent
+      where ${idOfSeries(series)} is not null and not exists (
+        select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
+        where ${isRowOfSeries('kept', feed.table, series)} and ${isSame(feed.table, 'sent')} and kept.retracted_at is null)
+      on conflict do nothing
     )
-    insert into gmsi.live_sightings (${seriesColumns}, row_time, row_id)
-    select ${seriesValues(series)}, sent.*
-    from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as sent
-    where not exists (
-      select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
-      where ${isRowOfSeries('kept', feed.table, series)} and ${isSame(feed.table, 'sent')} and kept.retracted_at is null)
-    on conflict do nothing
+    select nextval('gmsi.reading_ids') as "readingId", (clock_timestamp() - make_interval(secs => ${secondsAgo}))::text as "askedAt"
   `.execute(db);
+  return noted.rows[0]!;
 }
 
-/**
- * Returns the position of a live answer: rows of it that its load has written. One that had no news has none, and may be
- * written again.
- */
-export function liveAfter(
-  table: FeedTable,
-  series: Series,
-  { rows, loadId }: { readonly rows: SortedRows; readonly loadId: number },
-): Position {
-  const [times, ids] = rows.key;
-  return {
-    row: sql`${sql.table(`gmsi.${table.name}`)} as kept
-      where ${isRowOfSeries('kept', table, series)} and (${sql.join(timeAndId(table))})
-        in (select unnest(${times}::timestamptz[]), unnest(${ids}::uuid[]))`,
-    isPast: sql`load_id = ${loadId}::bigint and window_id is null`,
-  };
-}
-
-/** A drain ended without most rows of its days. Probably the service failed, rather than withdrew them all. */
+/** A drain ended without too many rows of its days. Probably the service failed, rather than withdrew them all. */
 export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
 
@@ -77,8 +66,8 @@ export class TooManyRetractions extends GmsiError {
   }
 }
 
-/** Up to this many rows may be retracted even if they are most of a window; the check retraction-bursts uses the same number. */
-const fewRetractions = 10;
+/** The most that `gmsi.losses` of a feed may become; the check retraction-bursts uses the same number. */
+const mostLosses = 10;
 
 /**
  * Marks rows as retracted that existed when a window's drain began and that no page of the drain had. Call it with the last page.
@@ -86,9 +75,8 @@ const fewRetractions = 10;
  * - rows that the live feed returned meanwhile, and rows that only the live feed has returned while it still reaches them
  * - rows at the edge of the days, if a probe found that the service's days begin at another hour
  * - hours stamped at their end if that is the beginning of the days, because the service may count them to the day before
- * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
- * @returns how many; 0 if records were rejected, since each may be one of the rows that no page had
- * @throws TooManyRetractions; the caller must roll back
+ * - rows of days that a reading has had which was asked after this drain
+ * @returns how many; 0 if records were rejected, since each may be one of the rows that no page had; and how many rows the days had
  */
 export async function retractUnseen(
   trx: WriteTransaction,
@@ -99,24 +87,27 @@ export async function retractUnseen(
     readonly loadId: number;
     readonly rejected: number;
     readonly now: Date;
-    readonly acceptAll: boolean;
+    /** Rows of the last page, and how many of them were new; those of earlier pages are counted with the window. */
+    readonly sent: number;
+    readonly inserted: number;
   },
-): Promise<number> {
+): Promise<{ readonly gone: number; readonly held: number }> {
   const { table } = feed;
   const [time, id] = timeAndId(table);
   const name = sql.table(`gmsi.${table.name}`);
   const isAfterBegin = isStampedAtEnd(series) ? sql`>` : sql`>=`;
   const isCurrentRow = sql`${isRowOfSeries('kept', table, series)} and kept.retracted_at is null
         and kept.${time} ${isAfterBegin} (select begins from drained) and kept.${time} < (select ends from drained)`;
-  const { rows } = await sql<{ gone: number; held: number; is_refused: boolean; retracted: number }>`
+  const { rows } = await sql<{ gone: number; held: number }>`
     with drained as materialized (
-      select w.drain_started_at,
+      select w.asked_at, (select coalesce(range_agg(daterange(r.first_day, r.last_day, '[]')), '{}') from gmsi.readings r
+                          where r.series_id = w.series_id and r.is_whole and r.last_day >= w.first_day and r.asked_at > w.asked_at) as newer,
              (w.first_day::timestamp at time zone 'UTC')
                + make_interval(mins => greatest(0, (f.value ->> 'most')::int)) as begins,
              ((w.last_day + 1)::timestamp at time zone 'UTC')
                + make_interval(mins => least(0, (f.value ->> 'least')::int)) as ends
-      from gmsi.windows w
-      left join gmsi.learned_facts f on f.feed = w.feed and f.fact = 'day_begin' and jsonb_typeof(f.value) = 'object'
+      from gmsi.queue w
+      left join gmsi.learned_facts f on f.feed = ${feed.name} and f.fact = 'day_begin' and jsonb_typeof(f.value) = 'object'
       where w.window_id = ${at.windowId} and w.load_id = ${at.loadId} and w.state = 'draining' and w.is_compared
         and w.records_rejected + ${at.rejected}::int = 0
     ), met as materialized (
@@ -126,44 +117,34 @@ export async function retractUnseen(
       delete from gmsi.drain_sightings where window_id = ${at.windowId}
     ), confirmed as (
       delete from gmsi.live_sightings l using met
-      where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
+      where l.series_id = ${idOfSeries(series)} and l.row_time = met.row_time and l.row_id = met.row_id
     ), unmet as (
       select kept.${time}, kept.${id} from ${name} as kept
       -- Conditions with values, not a join, so that PostgreSQL reads only the window's days. "not in" is hashed; before the
       -- first ANALYZE, "not exists" is a nested loop, which takes seconds for some thousands of rows.
-      where ${isCurrentRow} and kept.changed_at < (select drain_started_at from drained)
+      where ${isCurrentRow} and kept.changed_at < (select asked_at from drained)
+        and not (kept.${time} at time zone 'UTC')::date <@ (select newer from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
-        and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
+        and not exists (select from gmsi.live_sightings l where l.series_id = ${idOfSeries(series)}
           and ${isSame(table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
       -- Locks rows in the same order as pages do.
       order by kept.${time}, kept.${id} for update of kept
-    ), counted as (
-      select *, gone > ${fewRetractions}::int and 2 * gone > held and not ${at.acceptAll}::boolean as is_refused
-      from (
-        -- Does not count rows that this drain inserted: if all ids have changed, these are as many as the rows that are gone.
-        select count(*) as gone, case when count(*) > ${fewRetractions}::int then (
-          select count(*) from ${name} as kept
-          where ${isCurrentRow} and kept.first_seen_at < (select drain_started_at from drained)) end as held
-        from unmet
-      ) as counts
-    ), gone as (
-      select unmet.* from unmet cross join counted where not is_refused
     ), retracted as (
       update ${name} as kept
-      set retracted_at = now(), changed_at = ${sql.raw(changedNow)},
+      set retracted_at = now(), changed_at = ${sql.raw(changedNow)}, asked_at = (select asked_at from drained),
           load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
-      from gone
-      where ${isRowOfSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
+      from unmet
+      where ${isRowOfSeries('kept', table, series)} and kept.${time} = unmet.${time} and kept.${id} = unmet.${id}
       returning 1
+    ), counted as (
+      select count(*) as gone from retracted
     )
-    select gone, held, is_refused, (select count(*) from retracted) as retracted from counted
+    -- What was sent and is not new was there before.
+    select gone, gone + greatest(0, records - records_rejected - records_outside + ${at.sent}::int
+                                    - rows_inserted - ${at.inserted}::int) as held
+    from counted, gmsi.queue where window_id = ${at.windowId} and exists (select from drained)
   `.execute(trx);
-  const { gone, held, is_refused, retracted } = rows[0]!;
-  if (is_refused)
-    throw new TooManyRetractions(
-      `The service no longer returns ${gone} of the ${held} rows that were loaded for these days, so none was retracted`,
-    );
-  return retracted;
+  return rows[0] ?? { gone: 0, held: 0 };
 }
 
 /**
@@ -180,7 +161,11 @@ export async function retractMoved(
   { table }: Feed,
   series: Series,
   rows: SortedRows,
-  { loadId, windowId }: { readonly loadId: number; readonly windowId: number | null },
+  {
+    loadId,
+    windowId,
+    askedAt,
+  }: { readonly loadId: number; readonly windowId: number | null; readonly askedAt: string },
 ): Promise<number> {
   if (table.name !== 'headlines') return 0;
   const [times, ids] = rows.key;
@@ -188,7 +173,7 @@ export async function retractMoved(
   const days = isLive
     ? sql`select min(row_time) as begins, max(row_time) + interval '1 microsecond' as ends from sent`
     : sql`select w.first_day::timestamp at time zone 'UTC' as begins, (w.last_day + 1)::timestamp at time zone 'UTC' as ends
-          from gmsi.windows w where w.window_id = ${windowId}`;
+          from gmsi.queue w where w.window_id = ${windowId}`;
   const met = isLive
     ? sql`select row_time, row_id from sent`
     : sql`select unnest(s.row_times), unnest(s.row_ids) from gmsi.drain_sightings s where s.window_id = ${windowId}`;
@@ -201,7 +186,7 @@ export async function retractMoved(
     with sent as materialized (
       select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id
     ), days as materialized (${days}), near as (
-      select kept.published_at, kept.headline_id, kept.first_seen_at, kept.is_backfilled, kept.changed_at, kept.retracted_at,
+      select kept.published_at, kept.headline_id, kept.first_seen_at, kept.is_backfilled, kept.changed_at, kept.retracted_at, kept.asked_at,
              coalesce(kept.moved_from, kept.published_at) as first_time,
              kept.changed_at >= now() and kept.load_id = ${loadId}::bigint as is_written
       from gmsi.headlines as kept
@@ -216,7 +201,7 @@ export async function retractMoved(
     ), moved as materialized (
       select same.* from same
       -- A row that was retracted before only hands on when it was first seen.
-      where not is_written and changed_at < now() and (retracted_at is null or is_new)
+      where not is_written and changed_at < now() and asked_at <= ${askedAt}::timestamptz and (retracted_at is null or is_new)
         and first_time between new_time - interval '24 hours' and new_time + interval '24 hours'
         and (is_new and not is_backfilled_now
           or published_at >= (select begins from days) and published_at < (select ends from days) and (is_new or exists (
@@ -235,6 +220,7 @@ export async function retractMoved(
       update gmsi.headlines as kept
       set retracted_at = case when is_gone then now() else kept.retracted_at end,
           changed_at = case when is_gone then ${sql.raw(changedNow)} else kept.changed_at end,
+          asked_at = greatest(kept.asked_at, ${askedAt}::timestamptz),
           load_id = ${loadId}::bigint, window_id = ${windowId}::bigint,
           first_seen_at = case when takes_over then changes.first_seen_at else kept.first_seen_at end,
           is_backfilled = case when takes_over then changes.is_backfilled else kept.is_backfilled end,
@@ -250,47 +236,24 @@ export async function retractMoved(
 }
 
 /**
- * Counts what a drain has retracted and what the service has sent, by series. A quiet window has too few rows to show an
- * outage, an outage may last for several loads, and other series may answer meanwhile. So this counts all windows of a job, and
- * those of a series for as long as the service sends less than it withdraws. Drains of a job that retract at the same time wait
- * for each other here.
- * @param of.sent rows of the last page; those of earlier pages are counted with the window
+ * The brake: an outage may look like rows that were withdrawn, in quiet series, over several loads and jobs, while others answer.
+ * So it counts all readings of a feed (`gmsi.losses`), and a drain that would make that too much fails. Drains that lose more than
+ * is usual wait here for each other.
  * @throws TooManyRetractions; the caller must roll back
  */
-export async function balanceRetractions(
+export async function refuseLosses(
   trx: WriteTransaction,
-  job: string,
-  of: {
-    readonly series: Series;
-    readonly windowId: number;
-    readonly retracted: number;
-    readonly sent: number;
-    readonly acceptAll: boolean;
-  },
+  feed: string,
+  { gone, held }: { readonly gone: number; readonly held: number },
 ): Promise<void> {
-  const key = sql`${keyOfSeries(of.series)}::text`;
-  const retracted = of.acceptAll ? 0 : of.retracted;
-  const change = sql`(select ${retracted}::bigint - ${of.sent}::bigint - (w.records - w.records_rejected - w.records_outside)
-    from gmsi.windows w where w.window_id = ${of.windowId})`;
-  const before = sql`coalesce((known.by_series ->> ${key})::bigint, 0)`;
-  const balance = sql`jsonb_build_object(${key}, nullif(greatest(0, ${before} + ${change}), 0))`;
-  if (retracted === 0) {
-    await sql`
-      update gmsi.unconfirmed as known set by_series = jsonb_strip_nulls(known.by_series || ${balance}), updated_at = now()
-      where job = ${job} and known.by_series ? ${key}`.execute(trx);
-    return;
-  }
-  const { rows } = await sql<{ rows: number }>`
-    insert into gmsi.unconfirmed as known (job, by_series)
-    values (${job}, jsonb_strip_nulls(jsonb_build_object(${key}, nullif(greatest(0, ${change}), 0))))
-    on conflict (job) do update set by_series = jsonb_strip_nulls(known.by_series || ${balance}), updated_at = now()
-    returning (select coalesce(sum(of_series.rows::bigint), 0)::bigint
-               from jsonb_each_text(known.by_series) as of_series (series, rows)) as rows`.execute(trx);
-  const unconfirmed = rows[0]!.rows;
-  if (unconfirmed > fewRetractions)
-    throw new TooManyRetractions(
-      `With these days, ${unconfirmed} more rows of this job's series would be retracted than the service has sent of them since, as in an outage, so none of these days was retracted`,
-    );
+  if (gone === 0) return;
+  const { rows } = await sql<{ losses: number }>`
+    select gmsi.losses_with(${feed}, ${held}::bigint, ${gone}::bigint) as losses`.execute(trx);
+  if (rows[0]!.losses <= mostLosses) return;
+  throw new TooManyRetractions(
+    `The service no longer returns ${gone} of the ${held} rows that were loaded for these days. With what it has withdrawn lately in ` +
+      'this feed, that looks like an outage, so none was retracted',
+  );
 }
 
 /** Returns the condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */
@@ -346,7 +309,7 @@ export async function metSoFar(
     where s.window_id = ${window_id}`;
   const held = sql`
     select kept.${time} as time, kept.${id} as id
-    from gmsi.windows w join ${sql.table(`gmsi.${table.name}`)} as kept on ${isInDaysOfWindow(table, series)}
+    from gmsi.queue w join ${sql.table(`gmsi.${table.name}`)} as kept on ${isInDaysOfWindow(table, series)}
     where w.window_id = ${window_id}`;
   const { rows } = await sql<MetRow>`
     select (extract(epoch from met.time) * 1000000)::bigint as time, met.id::text as id

@@ -5,7 +5,7 @@ import type { SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
-import { seriesInTable } from './series.ts';
+import { seriesInTable, seriesOnly } from './series.ts';
 
 /*
  * Pages, live answers, repairs and imports upsert rows of one series. Besides, only a finished drain (retract.ts) and a repair
@@ -29,22 +29,18 @@ export interface Provenance {
   /** The window that they are from; `null` for rows of the live feed, a repair or an import. */
   readonly windowId: number | null;
   /**
-   * Days, as a multirange, of which a row that comes now was not there before, because they were loaded before or are not
-   * settled. Rows of other days are backfilled.
+   * The state of the service that they tell, by the database's clock, in microseconds: when their drain or answer was begun, when
+   * their file was made, when their record was rejected.
    */
-  readonly witnessed: string;
-  /** Rows of this day and later ones were not there before either. */
-  readonly witnessedFrom?: Day | undefined;
-  /**
-   * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
-   * except rows that one of `imports` wrote.
-   */
-  readonly file?: {
-    readonly madeAt: Date;
-    readonly imports: readonly number[];
-    /** When its rows were known, as the user says. They are written as if that were now. */
-    readonly knownAt?: string;
-  };
+  readonly askedAt: string;
+  /** The day (UTC) on which they came. If the series is not watched yet, rows of earlier days are backfilled. */
+  readonly hereOn: Day;
+  /** The days that were requested; the service may send rows of other days, too. All days if not set. */
+  readonly days?: { readonly first_day: Day; readonly last_day: Day };
+  /** When the rows of a file were known, as the user says. They are written as if that were now. */
+  readonly knownAt?: string | undefined;
+  /** True for a live answer: a row that is not here and that a later reading has not had was withdrawn, or has moved. */
+  readonly isLive?: boolean;
   /** True for stored rows that a repair has read again: they stay retracted, and their revisions count as no change. */
   readonly isReadAgain?: boolean;
 }
@@ -63,11 +59,15 @@ export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
   rows: SortedRows,
-  { series, file, ...from }: Provenance,
+  { series, days, ...from }: Provenance,
   areLikelyNew = false,
 ): Promise<Upserted> {
   const { insert, upsert } = statementsFor(table);
-  const given = { isReadAgain: false, ...from, ...file, ...prefixed('of', seriesInTable(table, series)) };
+  const names = {
+    ...prefixed('in', { ...seriesOnly(series) }),
+    ...prefixed('of', seriesInTable(table, series)),
+  };
+  const given = { isReadAgain: false, isLive: false, ...from, ...days, ...names };
   if (from.isReadAgain) await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
   const last = prefixed('last', rows.columns);
   const written = { inserted: 0, changed: 0 };
@@ -117,7 +117,7 @@ function statementsFor(table: FeedTable): ReturnType<typeof writeStatements> {
 }
 
 /**
- * The parameters: `Provenance`, the series (`of_…`), the rows (`sent_…`) and, for rows that later ones replace, those
+ * The parameters: `Provenance`, the series (`in_…`; in the table `of_…`), the rows (`sent_…`) and, for rows that later ones replace, those
  * (`last_…`).
  */
 function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
@@ -130,15 +130,31 @@ function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
     `(select ${names.map((column) => `unnest(${array(of, column)}) as "${column}"`).join(', ')}) as ${of}`;
   const [time, id] = key;
   const times = `(${array('sent', time)})`;
+  const dayOf = (value: string) => `(${value} at time zone 'UTC')::date`;
   const stamp = 'coalesce($knownAt::timestamptz, now())';
+  // A row is backfilled if it is of a day before the watch of its series that no reading had before. And it may not replace one that
+  // a later reading has confirmed: of days that were requested, because the service's days may begin at another hour.
+  const facts = `
+    facts as materialized (
+      select coalesce(c.watch_on, $hereOn::date) as watch_on, coalesce(c.loaded, '{}') as loaded, coalesce((
+               select range_agg(daterange(r.first_day, r.last_day, '[]'))
+               from gmsi.readings r
+               where r.series_id = s.series_id and r.is_whole and r.last_day >= ${dayOf(`${times}[1]`)} and r.asked_at > $askedAt::timestamptz
+             ), '{}') * datemultirange(daterange($first_day::date, $last_day::date, '[]')) as newer
+      from (select) as one
+      left join gmsi.series s on (s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant)
+        = ($in_feed::text, $in_country::text, $in_topic::text, $in_ticker::text, $in_match_type::text, $in_variant::text)
+      left join gmsi.series_days c using (series_id)
+    )`;
   const into = `
     insert into gmsi."${name}" as kept
-      (is_backfilled, load_id, window_id, first_seen_at, changed_at, ${list([...ofSeries, ...names])})
-    select not (its.day <@ $witnessed::datemultirange or coalesce(its.day >= $witnessedFrom::date, false)), $loadId::bigint,
-      $windowId::bigint, ${stamp}, ${stamp}, ${ofSeries.map((column) => `$of_${column}::text`).join(', ')}, ${list(names)}
-    from ${rowsOf('sent')} cross join lateral (select ("${time}" at time zone 'UTC')::date) as its (day)`;
+      (is_backfilled, load_id, window_id, asked_at, first_seen_at, changed_at, ${list([...ofSeries, ...names])})
+    select its.day < facts.watch_on and not facts.loaded @> its.day, $loadId::bigint, $windowId::bigint, $askedAt::timestamptz,
+      ${stamp}, ${stamp}, ${ofSeries.map((column) => `$of_${column}::text`).join(', ')}, ${list(names)}
+    from ${rowsOf('sent')} cross join lateral (select ${dayOf(`"${time}"`)}) as its (day) cross join facts
+    where not ($isLive::boolean and its.day <@ facts.newer)`;
   const insert = `
-    with near as materialized (
+    with ${facts}, near as materialized (
       select "${id}" from gmsi."${name}"
       where ${ofSeries.map((column) => `"${column}" = $of_${column}::text`).join(' and ')}
         -- The rows of the page are sorted by time.
@@ -146,7 +162,7 @@ function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
     )
     ${into}
     -- Few stored rows are near, if any: rows of the page before, from the same hour.
-    where not exists (select from near where near."${id}" = any(${array('sent', id)}))`;
+    and not exists (select from near where near."${id}" = any(${array('sent', id)}))`;
   // A row of a file is not another version of one from the service if their numbers are equal at 32 bits, which a file may have,
   // and if one only lacks what the import has added. The margin is also that of the difference of two such numbers. No bound
   // leaves the range of numbers, whatever was sent.
@@ -160,10 +176,11 @@ function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
   const isOfFile = (row: string) =>
     `(${row}.window_id is null and exists (select from gmsi.loads where load_id = ${row}.load_id and command = 'import'))`;
   const upsert = `
-    with written as (${into}
+    with ${facts}, written as (${into}
       on conflict (${list([...ofSeries, ...key])}) do update set
         ${values.map((column) => `"${column}" = excluded."${column}"`).join(', ')},
         load_id = excluded.load_id,
+        asked_at = case when $isReadAgain::boolean then kept.asked_at else excluded.asked_at end,
         window_id = case when $isReadAgain::boolean then kept.window_id else excluded.window_id end,
         retracted_at = case when $isReadAgain::boolean then kept.retracted_at end,
         changed_at = greatest(excluded.changed_at, kept.changed_at + interval '1 microsecond')
@@ -175,7 +192,7 @@ function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
               select from unnest(array[${list(numbers, 'kept.')}]::float8[], array[${list(numbers, 'excluded.')}]::float8[])
                 as pair (before, after)
               where not coalesce(before between after - ${margin} and after + ${margin}, before is null and after is null))))
-        and ($madeAt::timestamptz is null or kept.changed_at <= $madeAt::timestamptz or kept.load_id = any($imports::bigint[]))
+        and ($isReadAgain::boolean or kept.asked_at <= excluded.asked_at and not ${dayOf(`kept."${time}"`)} <@ (select newer from facts))
         -- A row that a later one of the page replaces is not a version if that one is stored already.
         and not exists (
           select from ${rowsOf('last')}
@@ -186,9 +203,6 @@ function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
   return { insert: statement(insert), upsert: statement(upsert) };
 }
-
-/** The days of rows that are loaded as they appear. */
-export const everyDay = '{(,)}';
 
 /** Partitions known to exist, so that a load creates each of them once. */
 export type KnownPartitions = Set<string>;

@@ -65,18 +65,18 @@ export function bySeries<Item>(
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
-/** The columns that name the series of a row in the tables of loads (windows, coverage and others). */
+/** The columns of `gmsi.series`, and of other tables that name series. */
 const columns: readonly (keyof Series)[] = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 
 /** Their names, as a list. */
 export const seriesColumns: RawBuilder<unknown> = sql.join(columns.map((column) => sql.ref(column)));
 
-/** Returns the series of a row in the tables of loads, as a list of columns. */
+/** Returns the series of a row that names it, as a list of columns. */
 export function seriesOf(alias: string): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
 }
 
-/** Returns the series of a row in the tables of loads as a text for a person, without its feed and match type. */
+/** Returns the series of a row as a text for a person, without its feed and match type. */
 export function nameOfSeries(alias: string): RawBuilder<string> {
   const parts = ['country', 'topic', 'ticker', 'variant'].map(
     (part) => sql`nullif(${sql.ref(`${alias}.${part}`)}, '')`,
@@ -94,65 +94,42 @@ export function seriesArrays(rows: readonly Series[]): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql`${rows.map((row) => row[column])}::text[]`));
 }
 
-/** Returns the condition that two rows of the loads' own tables are of the same series. */
+/** Returns the condition that two rows that name their series are of the same one. */
 export function sameSeries(one: string, other: string): RawBuilder<boolean> {
   return sql`((${seriesOf(one)}) = (${seriesOf(other)}))`;
 }
 
-/** Returns the condition that a row of the loads' own tables is of a series. */
+/** Returns the condition that a row that names its series is of this one. */
 export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
   return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
 }
 
-/** Returns which days of a row `of`, with a series and `days`, were loaded before, settled or not. */
-export function loadedBefore(of: string): RawBuilder<string> {
-  return sql`(datemultirange(${sql.ref(`${of}.days`)})
-    * (coalesce((select c.days from gmsi.coverage c where ${sameSeries('c', of)}), '{}')
-      + coalesce((select range_agg(daterange(w.day, w.day, '[]')) from gmsi.watched w
-                  where ${sameSeries('w', of)} and w.day <@ ${sql.ref(`${of}.days`)}), '{}')))`;
+/** Returns the number of a series; null if it was never requested. */
+export function idOfSeries(series: Series): RawBuilder<number | null> {
+  return sql`(select named.series_id from gmsi.series named where ${isOfSeries('named', series)})`;
 }
 
-/** Does the same for the days of times, in microseconds since 1970 and in order. */
-export async function loadedBeforeOf(
-  db: Kysely<Database>,
-  series: Series,
-  times: ArrayLike<number> & { at(index: number): number | undefined },
-): Promise<string> {
-  if (times.length === 0) return '{}';
-  const [from, to] = [times.at(0)!, times.at(-1)!].map((time) =>
-    new Date(time / 1000).toISOString().slice(0, 10),
-  );
-  const { rows } = await sql<{ days: string }>`
-    select ${loadedBefore('asked')}::text as days
-    from (select ${seriesValues(series)}, daterange(${from}::date, ${to}::date, '[]')) as asked (${seriesColumns}, days)`.execute(
-    db,
-  );
-  return rows[0]!.days;
-}
-
-/**
- * Returns the condition that the watch of a window's series had begun before its load: another load has drained days that could
- * still change. The windows of one load begin the watch together.
- */
-export function isWatched(of: string): RawBuilder<boolean> {
-  return sql`exists (
-    select from gmsi.watched w
-    where ${sameSeries('w', of)} and not exists (
-      select from gmsi.windows own
-      where ${sameSeries('own', of)} and own.load_id = ${sql.ref(`${of}.load_id`)}
-        and own.state = 'drained' and own.days @> w.day))`;
-}
-
-/** Returns every series of a job, as rows `asked`. */
+/** Returns every series of a job, as rows `asked`; `series_id` is null for those that were never requested. */
 export function askedSeries({ feed, matchType, ...lists }: WindowScope): RawBuilder<unknown> {
-  return sql`(select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
-              from unnest(${[...lists.countries]}::text[]) as country
-              cross join unnest(${[...lists.topics]}::text[]) as topic
-              cross join unnest(${[...lists.tickers]}::text[]) as ticker
-              cross join unnest(${[...lists.variants]}::text[]) as variant) as asked`;
+  return sql`(select *
+              from (select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
+                    from unnest(${[...lists.countries]}::text[]) as country
+                    cross join unnest(${[...lists.topics]}::text[]) as topic
+                    cross join unnest(${[...lists.tickers]}::text[]) as ticker
+                    cross join unnest(${[...lists.variants]}::text[]) as variant) as wanted
+              left join gmsi.series using (${seriesColumns})) as asked`;
 }
 
-/** Returns the condition that a row of the loads' own tables is of one of a job's series. */
+/** Gives each series of a job a number, if it has none yet. */
+export async function nameSeries(db: Kysely<Database>, scope: WindowScope): Promise<void> {
+  await sql`
+    insert into gmsi.series (${seriesColumns})
+    select ${seriesColumns} from ${askedSeries(scope)} where series_id is null order by ${seriesColumns}
+    on conflict do nothing
+  `.execute(db);
+}
+
+/** Returns the condition that a row that names its series is of one of a job's. */
 export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> {
   const isOneOf = (column: string, values: readonly string[]) =>
     sql`${sql.ref(`${alias}.${column}`)} = any(${[...values]}::text[])`;
@@ -161,8 +138,11 @@ export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> 
     and ${isOneOf('ticker', scope.tickers)} and ${isOneOf('variant', scope.variants)})`;
 }
 
+/** The windows that are not drained, as rows `w`, with their series `s`. */
+export const queued: RawBuilder<unknown> = sql`gmsi.queue w join gmsi.series s using (series_id)`;
+
 /**
- * Returns the condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
+ * Returns the condition that a window of `queued` belongs to a job. The bounds of its last day follow from the
  * overlap; an index can use them. A window that runs to now belongs to the job only if it begins in the period, because a
  * sync must not wait for the backfill of many years.
  */
@@ -171,7 +151,7 @@ export function inScope(scope: WindowScope): RawBuilder<boolean> {
   const isOfPeriod = scope.isOpenEnded
     ? sql`w.first_day between ${from} and ${to} and w.last_day >= ${from}`
     : sql`w.days && ${period(scope)} and w.last_day between ${from} and ${to} + ${longestRequestDays - 1}::int`;
-  return sql`(${isOfJob('w', scope)} and ${isOfPeriod})`;
+  return sql`(${isOfJob('s', scope)} and ${isOfPeriod})`;
 }
 
 /** A job that wants the days of a scope. */
@@ -181,13 +161,13 @@ export interface WantedScope {
 }
 
 /**
- * Returns the jobs that want a day of a window `w`. More windows than those of `inScope` are wanted, so that none is given up
+ * Returns the jobs that want a day of a window of `queued`. More windows than those of `inScope` are wanted, so that none is given up
  * that a job may still need.
  */
 export function jobsWanting(wanted: readonly WantedScope[]): RawBuilder<string[]> {
   const each = wanted.map(
     ({ job, scope }) =>
-      sql`case when ${isOfJob('w', scope)} and w.days && ${period(scope)} then ${job}::text end`,
+      sql`case when ${isOfJob('s', scope)} and w.days && ${period(scope)} then ${job}::text end`,
   );
   return sql`array_remove(array[${sql.join([sql`null::text`, ...each])}], null)`;
 }

@@ -3,15 +3,15 @@ import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
 import { isJoined } from './planning.ts';
 import { hasLivingProcess } from './processes.ts';
+import { type AskedDays, leaveQueue } from './readings.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import {
   inScope,
   isOpen,
-  isWatched,
   jobsWanting,
-  loadedBefore,
-  seriesColumns,
+  queued,
+  seriesOf,
   type WantedScope,
   type WindowScope,
 } from './series.ts';
@@ -41,10 +41,9 @@ export interface ClaimedWindow extends Series {
   readonly records: number;
   readonly records_rejected: number;
   readonly records_outside: number;
-  /** See `loadedBefore`. */
-  readonly loaded_before: string;
-  /** See `isWatched`. */
-  readonly is_watched: boolean;
+  /** When its drain began, by the database's clock, and on which day; `null` before the first one. */
+  readonly asked_at: string | null;
+  readonly asked_on: Day | null;
 }
 
 /**
@@ -72,24 +71,20 @@ export async function claimWindow(
   // PostgreSQL looks for a rank's window only if the ranks before it have none.
   const next = claimRanks.map(
     (rank) => sql`(
-      select w.window_id from gmsi.windows w
+      select w.window_id from ${queued}
       where ${inScope(scope)} and ${isOpen} and ${rank} and ${isFree(claimant)}
-      order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
-               w.variant ${direction}
+      order by w.last_day ${direction}, w.series_id ${direction}
       limit 1 for update of w skip locked)`,
   );
   const { rows } = await sql<ClaimedWindow>`
-    update gmsi.windows set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1
-    where window_id = coalesce(${sql.join(next)})
-    returning ${asClaimed}
+    update gmsi.queue w set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1
+    from gmsi.series s
+    where w.window_id = coalesce(${sql.join(next)}) and s.series_id = w.series_id
+    returning w.window_id, ${seriesOf('s')}, w.first_day, w.last_day, w.request_start, w.request_end, w.page_size, w.next_token,
+      w.pages, w.is_compared, w.rows_met, w.records, w.records_rejected, w.records_outside, w.asked_at::text, w.asked_on
   `.execute(db);
   return rows[0];
 }
-
-const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
-  request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
-  records, records_rejected, records_outside,
-  ${loadedBefore('windows')}::text as loaded_before, ${isWatched('windows')} as is_watched`;
 
 /** Counts the open windows of a job: free ones, and ones that another load with a living process has claimed. */
 export async function countOpen(
@@ -100,40 +95,42 @@ export async function countOpen(
   const { rows } = await sql<{ free: number; held: number }>`
     select count(*) filter (where ${isFree(claimant)}) as free,
            count(*) filter (where w.state = 'draining' and w.load_id <> ${claimant.loadId} and not ${isFree(claimant)}) as held
-    from gmsi.windows w where ${inScope(scope)} and ${isOpen}
+    from ${queued} where ${inScope(scope)} and ${isOpen}
   `.execute(db);
   return rows[0]!;
 }
 
 /**
  * Begins a drain at its first page: stores the parameters of its requests and resets the counters.
- * @returns whether the drain retracts rows that no page has; `undefined` if another load has the window
+ * @returns whether the drain retracts rows that no page has, and when it began, by the database's clock; `undefined` if another
+ * load has the window
  */
 export async function beginDrain(
   db: Kysely<Database>,
   at: Claimed,
   rows: { table: FeedTable; series: Series },
-  request: { startDate: Day; endDate: Day | null; pageSize: number; firstUnsettled: Day },
-): Promise<{ isCompared: boolean } | undefined> {
-  const { rows: begun } = await sql<{ is_compared: boolean }>`
+  request: { startDate: Day; endDate: Day | null; pageSize: number; asked: AskedDays },
+): Promise<{ isCompared: boolean; askedAt: string } | undefined> {
+  const { asked } = request;
+  const { rows: begun } = await sql<{ isCompared: boolean; askedAt: string }>`
     with begun as (
-      update gmsi.windows w
+      update gmsi.queue w
       set request_start = ${request.startDate}::date, request_end = ${request.endDate}::date, page_size = ${request.pageSize},
-          first_unsettled = ${request.firstUnsettled}::date, drain_started_at = now(), next_token = null,
-          pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
+          asked_at = clock_timestamp(), asked_on = ${asked.askedOn}::date, settled_before = ${asked.settledBefore}::date,
+          next_token = null, pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
           records_outside = 0,
           rows_met = array_fill(0, array[last_day - first_day + 1]),
           is_compared = ${hasRowsOf(rows.table, rows.series)}
       where ${isClaimed(at)}
-      returning is_compared
+      returning is_compared, asked_at
     ), forgotten as (
       -- Only if this load has the window: otherwise the load that took it over would lose its sightings, and retract these
       -- rows.
       delete from gmsi.drain_sightings where window_id = ${at.windowId} and exists (select from begun)
     )
-    select is_compared from begun
+    select is_compared as "isCompared", asked_at::text as "askedAt" from begun
   `.execute(db);
-  return begun[0] && { isCompared: begun[0].is_compared };
+  return begun[0];
 }
 
 /** A window that a load has claimed. */
@@ -148,7 +145,7 @@ function isClaimed({ windowId, loadId }: Claimed): RawBuilder<boolean> {
 
 /** Removes the cursor of a claimed window, so that its next drain begins at the first page. */
 export async function forgetCursor(db: Kysely<Database>, at: Claimed): Promise<void> {
-  await sql`update gmsi.windows set next_token = null where ${isClaimed(at)}`.execute(db);
+  await sql`update gmsi.queue set next_token = null where ${isClaimed(at)}`.execute(db);
 }
 
 /** How a load leaves a window before its end; for a refused window, see `leaveRefused`. */
@@ -158,27 +155,27 @@ export type Leaving = { readonly state: 'failed'; readonly error: string } | { r
 export async function leaveWindow(db: Kysely<Database>, at: Claimed, leaving: Leaving): Promise<void> {
   const failed =
     leaving.state === 'failed'
-      ? sql`, last_error = ${leaving.error}, refused_with = null, finished_at = now()`
+      ? sql`, last_error = ${leaving.error}, refused_with = null, left_at = now()`
       : sql``;
-  await sql`update gmsi.windows set state = ${leaving.state} ${failed} where ${isClaimed(at)}`.execute(db);
+  await sql`update gmsi.queue set state = ${leaving.state} ${failed} where ${isClaimed(at)}`.execute(db);
 }
 
 /** Leaves all windows of a load at their checkpoints. @returns how many */
 export async function leaveWindows(db: Kysely<Database>, loadId: number): Promise<number> {
   const { numAffectedRows } = await sql`
-    update gmsi.windows set state = 'pending' where load_id = ${loadId} and state = 'draining'`.execute(db);
+    update gmsi.queue set state = 'pending' where load_id = ${loadId} and state = 'draining'`.execute(db);
   return Number(numAffectedRows);
 }
 
 /** Returns true if a window is still claimed by this load. */
 export async function ownsWindow(db: Kysely<Database>, at: Claimed): Promise<boolean> {
-  return (await sql`select from gmsi.windows where ${isClaimed(at)}`.execute(db)).rows.length > 0;
+  return (await sql`select from gmsi.queue where ${isClaimed(at)}`.execute(db)).rows.length > 0;
 }
 
 function isFree(claimant: Claimant): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
     -- Not if it failed since this load began: another load has just tried it. A time in the future is not believed.
-    or (w.state = 'failed' and w.load_id is distinct from ${claimant.loadId} and w.finished_at not between coalesce(
+    or (w.state = 'failed' and w.load_id is distinct from ${claimant.loadId} and w.left_at not between coalesce(
       (select began.started_at from gmsi.loads began where began.load_id = ${claimant.loadId}), 'infinity') and now())
     or (w.state = 'draining' and w.load_id <> ${claimant.loadId} and ${isSilent(claimant)}))`;
 }
@@ -196,12 +193,12 @@ function isSilent({ loadId, leaseSeconds }: Claimant): RawBuilder<boolean> {
 
 export type WindowsByState = Record<WindowState, number>;
 
-export const noWindows: WindowsByState = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
+export const noWindows: WindowsByState = { pending: 0, draining: 0, failed: 0, refused: 0 };
 
-/** Returns how many windows of a job are in each state. */
+/** Returns how many windows of a job are in each state; drained ones have left the queue. */
 export async function countByState(db: Kysely<Database>, scope: WindowScope): Promise<WindowsByState> {
   const { rows } = await sql<{ state: WindowState; windows: number }>`
-    select w.state, count(*) as windows from gmsi.windows w where ${inScope(scope)} group by w.state
+    select w.state, count(*) as windows from ${queued} where ${inScope(scope)} group by w.state
   `.execute(db);
   return { ...noWindows, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
@@ -216,7 +213,7 @@ export async function countByLength(
   refused: 'a few' | 'all',
 ): Promise<{ days: number; windows: number }[]> {
   const { rows } = await sql<{ days: number; windows: number }>`
-    select w.last_day - w.first_day + 1 as days, count(*) as windows from gmsi.windows w
+    select w.last_day - w.first_day + 1 as days, count(*) as windows from ${queued}
     where ${inScope(scope)} and not ${isJoined(scope)} and (${isOpen} or (w.state = 'refused'
       and (${refused} = 'all' or w.window_id in (select window_id from ${nextToAskAgain(scope)} as next))))
     group by 1
@@ -225,13 +222,16 @@ export async function countByLength(
 }
 
 /**
- * Deletes the failed and refused windows that no job wants; rows that they have loaded stay. If a job wants their days later,
- * these are planned like days that were never requested.
+ * Removes windows that no job wants from the queue, whatever their state, unless a load drains them. Pages that they have committed
+ * become a reading that is not whole. If a job wants their days later, these are planned like days that were never requested.
  * @returns how many
  */
 export async function forgetUnwanted(db: Kysely<Database>, wanted: readonly WantedScope[]): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from gmsi.windows w where w.state in ('failed', 'refused') and ${jobsWanting(wanted)} = '{}'
-  `.execute(db);
-  return Number(numAffectedRows);
+  const { rows } = await sql<{ id: number }>`
+    select w.window_id as id from ${queued} where w.state <> 'draining' and ${jobsWanting(wanted)} = '{}'`.execute(
+    db,
+  );
+  const unwanted = rows.map(({ id }) => id);
+  await leaveQueue(sql`window_id = any(${unwanted}::bigint[]) and state <> 'draining'`).execute(db);
+  return unwanted.length;
 }

@@ -8,7 +8,6 @@ beforeAll(async () => {
   const { db } = warehouse;
   const topic = 'Stress';
   await coverIn(db, '{[2023-01-01,2025-01-11)}', { topic });
-  await coverIn(db, '{}', { topic, country: 'GB' });
   const us = { topic, first_unsettled: '2023-04-01', records: 1000 };
   await aWindowIn(db, '2023-01-01', '2023-03-31', us);
   // Its last two days still settle.

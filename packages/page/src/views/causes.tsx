@@ -278,13 +278,13 @@ export type Known = {
 };
 
 /** True if every series has all days that no longer change. */
-export function isComplete({ complete, series }: Row<'jobs'>): boolean {
+export function hasAllDays({ complete, series }: Row<'jobs'>): boolean {
   return series !== null && complete === series;
 }
 
 /** True for jobs that nobody has loaded, unless other jobs have loaded all of their days. */
 export function isNeverLoaded(job: Row<'jobs'>): boolean {
-  return job.problem === null && job.last_load_at === null && !isComplete(job);
+  return job.problem === null && job.last_load_at === null && !hasAllDays(job);
 }
 
 /** True if a job may send no more requests this month. */

@@ -153,7 +153,7 @@ export function Windows({ windows }: { windows: Windows }) {
                 {titleOf(state)}
               </span>
               {is_half_drained && <span class="quiet">, half</span>}
-              {attempts > 1 && <span class="quiet">, {number(attempts)} attempts</span>}
+              {attempts !== null && attempts > 1 && <span class="quiet">, {number(attempts)} attempts</span>}
             </>
           ),
         },

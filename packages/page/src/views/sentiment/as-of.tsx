@@ -55,9 +55,7 @@ export function AsOf(props: {
         {show === 'lines' ? 'Strong lines:' : 'This shows'} what this warehouse knew on{' '}
         <strong>{moment(at, step < 60_000)}</strong> {zone.value}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}
-        {show === 'lines'
-          ? '. Pale lines: what it knows now. Large dots: what changed.'
-          : '. Days that were loaded again since then count as not loaded.'}
+        {show === 'lines' ? '. Pale lines: what it knows now. Large dots: what changed.' : '.'}
       </span>
       <span class="row">
         <span class="slider">

@@ -3,7 +3,7 @@ import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
-import { isComplete, isNeverLoaded, isSpent } from '../causes.tsx';
+import { hasAllDays, isNeverLoaded, isSpent } from '../causes.tsx';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 
 type Job = Row<'jobs'>;
@@ -28,7 +28,7 @@ export function Jobs(props: { jobs: readonly Job[]; loads: readonly Row<'loads'>
           keyOf={({ job }) => job}
           detail={(job) =>
             // The banner proposes how to retry what failed or was refused.
-            !isComplete(job) &&
+            !job.is_complete &&
             !isRunning(job.job) &&
             job.failed === 0 &&
             job.refused === 0 &&
@@ -49,8 +49,8 @@ const order = ['failed', 'running', 'pending', 'refused', 'covered'];
 function stateOf(job: Job, isRunning: (job: string) => boolean): string {
   if ((job.failed ?? 0) > 0) return 'failed';
   if (isRunning(job.job)) return 'running';
-  if (!isComplete(job)) return 'pending';
-  return (job.refused ?? 0) > 0 ? 'refused' : 'covered';
+  if (job.is_complete) return 'covered';
+  return hasAllDays(job) && (job.refused ?? 0) > 0 ? 'refused' : 'pending';
 }
 
 function columnsOf(isRunning: (job: string) => boolean): Column<Job>[] {
@@ -77,7 +77,7 @@ function columnsOf(isRunning: (job: string) => boolean): Column<Job>[] {
     {
       title: 'days loaded',
       show: (job) =>
-        isComplete(job) ? (
+        hasAllDays(job) ? (
           <span class="quiet" title="Recent days may still change; the next run loads them again.">
             all
           </span>
