@@ -24,8 +24,13 @@ for time in ["published_at", "first_published_at", "first_seen_at", "known_from"
     versions[time] = pd.to_datetime(versions[time], utc=True)
 versions["story"] = versions.story.fillna(versions.headline_id)
 versions["probability"] = versions.topic_probability.fillna(0)
-# A repair does not make a version.
-versions = versions[~(versions.is_backfilled & versions.is_first & (versions.reason == "read again"))]
+# Before the watch began, a repair does not make a version.
+is_completed = versions.is_backfilled & versions.is_first & (versions.reason == "read again")
+watch = pd.read_sql(
+    text("select watch_here from gmsi.series_states where country = :country and topic = :topic and match_type = 'COMBINED'"),
+    engine,
+    params=series,
+).watch_here[0]
 
 columns = ["headline_count", "witnessed_count", "sentiment_sum", "sentiment_abs_sum", "sentiment_std", "sentiment_mean", "weighted_mean"]
 defaults = {
@@ -55,18 +60,19 @@ def by_pandas(moments, over, sentiment_type, assume_backfilled, rounding, half_l
     late = pd.to_timedelta(np.where(first == first.dt.floor("H"), on_the_hour, otherwise), unit="min")
     seen = versions[["first_published_at", "first_seen_at"]].max(axis=1)
     entered = (first + late).where(is_assumed, seen)
-    usable = versions[["published_at", "known_from"]].max(axis=1)
-    usable = usable.mask(is_assumed & versions.is_first, pd.Timestamp("1900-01-01", tz="UTC"))
+    held = versions[["published_at", "known_from"]].max(axis=1)
+    usable = held.mask(is_assumed & versions.is_first, pd.Timestamp("1900-01-01", tz="UTC"))
     score = versions["directional_score" if sentiment_type == "directional" else "semantic_score"]
-    rows = versions.assign(entered=entered, score=score if assume_backfilled else score.mask(is_assumed))
     answers = []
     for n, moment in enumerate(moments):
         if over is not None:
             since = moment - pd.Timedelta(over)
         else:
             since = moments[n - 1] if n > 0 else moment - pd.Timedelta(hours=24)
-        known = rows[(entered > since) & (entered <= moment) & (published <= moment) & (usable <= moment)
-                     & ~(versions.usable_to <= moment)]
+        is_watched = moment >= watch
+        rows = versions.assign(entered=entered, score=score if assume_backfilled or is_watched else score.mask(is_assumed))
+        known = rows[(entered > since) & (entered <= moment) & (published <= moment) & ((held if is_watched else usable) <= moment)
+                     & ~(versions.usable_to <= moment) & (is_watched | ~is_completed)]
         if least_probability is not None:
             known = known[known.probability >= least_probability]
         known = known.dropna(subset=["score"])
@@ -74,12 +80,12 @@ def by_pandas(moments, over, sentiment_type, assume_backfilled, rounding, half_l
             known = known.sort_values(["entered", "published_at", "headline_id"]).drop_duplicates("story")
         age = (moment - known.entered) / pd.Timedelta(half_life or "1 day")
         weight = 0.5**age if half_life else age * 0 + 1
-        counted, score = len(known), known.score
+        counted, scores = len(known), known.score
         with_probability = (weight * known.probability).sum()
         answers.append([
-            counted, (known.first_seen_at <= moment).sum(), (score * weight).sum(), (score.abs() * weight).sum(),
-            score.std(ddof=0), (score * weight).sum() / weight.sum() if counted else np.nan,
-            (score * weight * known.probability).sum() / with_probability if with_probability else np.nan,
+            counted, (known.first_seen_at <= moment).sum(), (scores * weight).sum(), (scores.abs() * weight).sum(),
+            scores.std(ddof=0), (scores * weight).sum() / weight.sum() if counted else np.nan,
+            (scores * weight * known.probability).sum() / with_probability if with_probability else np.nan,
         ])
     return np.array(answers, dtype=float)
 
