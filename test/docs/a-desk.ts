@@ -31,6 +31,8 @@ export interface Seen {
   /** When it became known: with the load that first had it, or before the watch, by its publication. */
   readonly enteredAt: number;
   readonly isAssumed: boolean;
+  /** When the desk first had it. */
+  readonly seenAt: number;
   readonly versions: Version[];
 }
 
@@ -41,10 +43,10 @@ export interface Desk {
   readonly headlines: ReadonlyMap<string, Seen>;
   /** Days (UTC) that a load requested. */
   readonly loaded: ReadonlySet<string>;
-  /** Those of them that were over and settled by then: nobody had watched. */
-  readonly afterTheFact: ReadonlySet<string>;
-  /** When the first load ended that had a day after its end, of days that a load had while they could still change; never if none did. */
-  readonly watchedFrom: ReadonlyMap<string, number>;
+  /** When a load that began after a day's end first had it. */
+  readonly wholeFrom: ReadonlyMap<string, number>;
+  /** When the first load had days that were not settled. */
+  readonly watch: { readonly here?: number };
   /** Loads everything again, as a refresh in the next year does, and the days that were not loaded. */
   loadLater(): Promise<void>;
 }
@@ -81,9 +83,9 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
   const { db, sandbox, clock } = service;
   const headlines = new Map<string, Seen>();
   const loaded = new Set<string>();
-  const afterTheFact = new Set<string>();
   const watched = new Set<string>();
-  const watchedFrom = new Map<string, number>();
+  const wholeFrom = new Map<string, number>();
+  const watch: { here?: number } = {};
 
   async function loadAt(
     instant: string,
@@ -127,18 +129,13 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
   /** Takes down what the service had of the days that it was asked for, and what its live feed had of others. */
   function note(at: number, asked: ReadonlySet<string>, live: ReadonlyMap<string, string>) {
     const served = new Set<string>();
-    const hasBegun = watched.size > 0;
     for (const it of new Set([...asked, ...live.values()])) {
       const isSettled = Date.parse(it) < Date.parse(dayOf(at)) - lookbackDays * day;
-      const isBefore = isSettled || (!hasBegun && it < dayOf(at));
-      const isAssumed = asked.has(it) && isBefore && !loaded.has(it);
-      if (isAssumed) afterTheFact.add(it);
+      const isAssumed = it < dayOf(watch.here ?? at) && !loaded.has(it);
       if (asked.has(it)) {
         loaded.add(it);
         if (!isSettled) watched.add(it);
-        const isWhole = it < dayOf(at);
-        if (watched.has(it) && !afterTheFact.has(it) && (watchedFrom.get(it) ?? Infinity) === Infinity)
-          watchedFrom.set(it, isWhole ? (hasBegun ? at : 0) : Infinity);
+        if (it < dayOf(at) && !wholeFrom.has(it)) wholeFrom.set(it, at);
       }
       for (const record of sandbox.truth({ country, topic, from: it, to: it })) {
         const id = record.id!;
@@ -154,12 +151,14 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
             id,
             enteredAt,
             isAssumed,
+            seenAt: at,
             versions: [{ from: enteredAt, publishedAt, score }],
           });
         } else if (last!.score !== score || last!.publishedAt !== publishedAt)
           seen.versions.push({ from: at, publishedAt, score });
       }
     }
+    if (watched.size > 0) watch.here ??= at;
     for (const { id, versions } of headlines.values()) {
       const { publishedAt, score } = versions.at(-1)!;
       if (asked.has(dayOf(publishedAt)) && !served.has(id) && score !== null)
@@ -192,8 +191,8 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
     url: service.url,
     headlines,
     loaded,
-    afterTheFact,
-    watchedFrom,
+    wholeFrom,
+    watch,
     loadLater: () =>
       loadAt('2026-02-01T05:40:00Z', runBackfill, '2025-09-01', '2025-12-31', {
         plan: { fullRefresh: true, retryRefused: false },

@@ -51,14 +51,17 @@ const scoreAt = (seen: Seen, at: number) => versionAt(seen, at)?.score ?? null;
 const publishedAt = ({ versions }: Seen) => versions[0]!.publishedAt;
 
 function decisionAt(at: number, begins: number, ends: number, counts: (seen: Seen) => boolean): Decision {
-  const counted = [...desk.headlines.values()].filter((seen) => scoreAt(seen, at) !== null && counts(seen));
+  const isWatched = at >= desk.watch.here!;
+  const counted = [...desk.headlines.values()].filter(
+    (seen) =>
+      scoreAt(seen, at) !== null && counts(seen) && !(isWatched && seen.isAssumed && seen.seenAt > at),
+  );
   const days: string[] = [];
   for (let it = Date.parse(dayOf(begins)); it < ends; it += day) days.push(dayOf(it));
-  const isAssumed = counted.some((seen) => seen.isAssumed) || days.some((it) => desk.afterTheFact.has(it));
   const over = [...days, dayOf(at - day)].filter((it) => it < dayOf(at));
-  const isLate = over.some((it) => (desk.watchedFrom.get(it) ?? 0) > at);
+  const isLate = isWatched && over.some((it) => (desk.wholeFrom.get(it) ?? Infinity) > at);
   const isKnown = days.every((it) => desk.loaded.has(it)) && !isLate;
-  const state = isKnown ? (isAssumed ? 'assumed' : 'loaded') : 'not loaded';
+  const state = isKnown ? (isWatched ? 'loaded' : 'assumed') : 'not loaded';
   return { at, counted, state };
 }
 
