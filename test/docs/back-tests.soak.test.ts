@@ -221,7 +221,7 @@ test('the desk meets every trap', () => {
     retracted: all.filter((seen) => scores(seen).includes(null)),
     'stamped on the hour': all.filter((seen) => publishedAt(seen) % 3_600_000 === 0),
     'loaded before the watch': assumed.filter((seen) => publishedAt(seen) < Date.parse('2025-10-17')),
-    'loaded after a week without loads': assumed.filter(
+    'loaded after a week without loads': watched.filter(
       (seen) => publishedAt(seen) > Date.parse('2025-11-01'),
     ),
     'at a weekend': all.filter((seen) => [0, 6].includes(new Date(publishedAt(seen)).getUTCDay())),
