@@ -21,7 +21,7 @@ begin
           set_config('plan_cache_mode', 'force_generic_plan', true),
           set_config('jit', 'off', true);
 end $$;
-comment on function gmsi.bound_transaction(timestamptz) is 'Refuses to begin if the database''s clock is more than an hour from the time that it is told (SQLSTATE GM002), since all times of rows are the database''s. Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because the transaction could no longer be committed. Called at the beginning of every transaction that writes feed rows.';
+comment on function gmsi.bound_transaction(timestamptz) is 'Refuses to begin if the database''s clock is more than an hour from the given time (SQLSTATE GM002), since all times of rows are the database''s. Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because the transaction could no longer be committed. Called at the beginning of every transaction that writes feed rows.';
 
 create or replace function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -12,7 +12,7 @@ export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: t
  * Writes rows of a feed in one transaction. Their `changed_at` is the beginning of the transaction, but nobody sees them
  * before its COMMIT. So the server rolls it back if the COMMIT comes more than half of `gmsi.as_of_delay()` later, for any
  * reason, even if this process was suspended.
- * The transaction is told this machine's time, and begins only if the server's clock is not far from it.
+ * The transaction begins only if the server's clock is not far from this machine's.
  * @throws WarehouseClockWrong; WriteFailed, among others if another session holds a lock for more than a quarter of the delay. It can be retried in
  * a new transaction, with a new `changed_at`.
  */

@@ -116,7 +116,7 @@ it('ends a sync of a job that lacks days with what is missing and the command th
     late: null,
   });
 
-  // A window that failed is told everywhere, although it misses no day.
+  // Each answer counts a window that failed, although it misses no day.
   await sqlIn(db)`insert into gmsi.queue (series_id, first_day, last_day, state, last_error, left_at)
                   select series_id, ${ago(9)}, ${ago(5)}, 'failed', 'broken', '2026-01-01' from gmsi.series limit 1`;
   expect(await everywhere('desk')).toMatchObject({

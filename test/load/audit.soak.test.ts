@@ -169,7 +169,7 @@ it('two weeks of a desk show no look-ahead: each decision counts what its answer
       ledgers.US.part(records, utc(`${date}T21:00`), false);
     }
     if (n === 23) await load(`${date}T22:00`, one, runBackfill, { plan: refresh });
-    // What is told of a moment now must be told for ever.
+    // What is answered for a moment now is answered for ever.
     const sofar = moments.filter((at) => at > utc(date) && at < utc(date) + 22 * hour);
     for (const country of ['US', 'DE'])
       for (const { moment, count, sum } of await answersOf(db, sofar, { country }))

@@ -159,7 +159,7 @@ describe('a series that is watched from October 14, with an outage from November
       (instant) => desk.load(instant, aDeskJob({ lookback: 'P0D' })),
     ],
     [
-      'a file brings a headline of a watched day',
+      'a file adds a headline of a watched day',
       '2025-11-13T06:00',
       async (instant) => {
         const headline = aHeadline(utc('2025-11-07T17:17'), { score: 0.25 });

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { PageCounts, Position } from '../commit.ts';
 import type { Database } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
-import { type AskedDays, recordReading } from './readings.ts';
+import { type AskedDays, ofWindow, recordReading } from './readings.ts';
 
 /** The position of a claimed window. A page is committed only if it follows exactly this position. */
 export interface Checkpoint {
@@ -57,16 +57,10 @@ export async function advanceCheckpoint(
     ? recordReading(
         sql`drained as (delete from gmsi.queue where ${isAt} returning *)`,
         {
+          ...ofWindow,
           ...Object.fromEntries(added),
-          reading_id: sql`window_id`,
-          asked_at: sql`asked_at`,
-          load_id: sql`load_id`,
-          series_id: sql`series_id`,
-          first_day: sql`first_day`,
-          last_day: sql`last_day`,
           asked_on: askedOn,
           settled_before: settledBefore,
-          source: sql`'w'::"char"`,
           is_whole: sql`true`,
           is_accepted: sql`${compared.isAccepted}::boolean`,
           rows_held: sql`${compared.held}::int`,

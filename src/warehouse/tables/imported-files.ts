@@ -1,10 +1,10 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { PageCounts, Position } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { mayTake, type Owner } from './processes.ts';
-import { type AskedDays, leaveQueue, recordReading } from './readings.ts';
+import { type AskedDays, leaveQueue, recordReading, sameColumns } from './readings.ts';
 import { idOfSeries, isRowOfSeries, nameOfSeries, seriesColumns, seriesValues } from './series.ts';
 
 /** A file to import, as the warehouse stores it. */
@@ -165,25 +165,18 @@ export async function coverByFiles(
         where r.series_id = s.series_id and r.load_id = s.load_id and r.source = 'f'
           and (r.first_day, r.last_day, r.asked_at) = (s.first_day, s.last_day, s.asked_at))
     )`;
-  const own = [
-    'asked_at',
-    'completed_at',
-    'load_id',
-    'series_id',
-    'first_day',
-    'last_day',
-    'asked_on',
-    'settled_before',
-    'records',
-    'rows_inserted',
-    'rows_changed',
-    'records_rejected',
-  ] as const;
   const reading = {
-    ...(Object.fromEntries(own.map((name) => [name, sql.ref(name)])) as Record<
-      (typeof own)[number],
-      RawBuilder<unknown>
-    >),
+    ...sameColumns(
+      'asked_at',
+      'completed_at',
+      'load_id',
+      'series_id',
+      'first_day',
+      'last_day',
+      'asked_on',
+      'settled_before',
+    ),
+    ...sameColumns('records', 'rows_inserted', 'rows_changed', 'records_rejected'),
     // A file may cover several ranges of days, also by a later import.
     reading_id: sql`case when row_number() over (partition by file_id order by first_day) = 1
       and not exists (select from gmsi.readings r where r.reading_id = file_id) then file_id else nextval('gmsi.reading_ids') end`,

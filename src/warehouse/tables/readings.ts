@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { SortedRows } from '../arrays.ts';
-import type { PageCounts, Position } from '../commit.ts';
+import { noCounts, type PageCounts, type Position } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { isOfSeries } from './series.ts';
 
@@ -115,35 +115,26 @@ export function recordReading(
     returning reading_id`;
 }
 
+/** Returns columns that the rows to record have under the names of the reading's own. */
+export function sameColumns<Name extends keyof ReadingColumns>(
+  ...names: readonly Name[]
+): Record<Name, RawBuilder<unknown>> {
+  return Object.fromEntries(names.map((name) => [name, sql.ref(name)])) as Record<Name, RawBuilder<unknown>>;
+}
+
+/** What the reading of a window has from its row in the queue. */
+export const ofWindow = {
+  ...sameColumns('asked_at', 'load_id', 'series_id', 'first_day', 'last_day', 'asked_on', 'settled_before'),
+  reading_id: sql.ref('window_id'),
+  source: sql`'w'::"char"`,
+};
+
 /** Returns a statement that removes windows from the queue; pages that they have committed become readings that are not whole. */
 export function leaveQueue(which: RawBuilder<unknown>): RawBuilder<unknown> {
-  const column = (name: string) => sql.ref(name);
+  const counted = sameColumns('pages', 'rows_met', ...(Object.keys(noCounts) as (keyof PageCounts)[]));
   return recordReading(
     sql`gone as (delete from gmsi.queue where ${which} returning *), begun as (select * from gone where pages > 0)`,
-    {
-      reading_id: column('window_id'),
-      asked_at: column('asked_at'),
-      load_id: column('load_id'),
-      series_id: column('series_id'),
-      first_day: column('first_day'),
-      last_day: column('last_day'),
-      asked_on: column('asked_on'),
-      settled_before: column('settled_before'),
-      source: sql`'w'::"char"`,
-      is_whole: sql`false`,
-      ...Object.fromEntries(
-        [
-          'pages',
-          'records',
-          'rows_inserted',
-          'rows_changed',
-          'rows_retracted',
-          'records_rejected',
-          'records_outside',
-          'rows_met',
-        ].map((name) => [name, column(name)]),
-      ),
-    },
+    { ...ofWindow, ...counted, is_whole: sql`false` },
     sql`begun`,
   );
 }
