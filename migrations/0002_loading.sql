@@ -50,6 +50,7 @@ create table gmsi.queue (
   days daterange not null generated always as (daterange(first_day, last_day, '[]')) stored,
   state text not null default 'pending' check (state in ('pending', 'draining', 'failed', 'refused')),
   load_id bigint,
+  of_sync boolean not null default false,
   request_start date,
   request_end date,
   page_size integer,

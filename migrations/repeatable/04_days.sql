@@ -132,7 +132,7 @@ create or replace view gmsi.series_states as
   left join gmsi.series_days c using (series_id)
   left join lateral (
     select min(w.first_day) as first_day, max(w.last_day) as last_day,
-           range_agg(w.days) filter (where w.state = 'draining' or w.pages > 0 or w.is_compared) as begun
+           range_agg(w.days) filter (where w.state = 'draining' or w.pages > 0) as begun
     from gmsi.queue w where w.series_id = s.series_id
   ) as q on true;
 

@@ -216,6 +216,7 @@ comment on column gmsi.series.series_id is 'Number of the series.';
 
 comment on table gmsi.queue is 'Windows that are not drained. See gmsi.windows, which has them with the names of their series, and the drained ones.';
 comment on column gmsi.queue.series_id is 'Series of the window.';
+comment on column gmsi.queue.of_sync is 'True if a sync is to load these days: then later syncs go back to it. Otherwise, only a backfill does.';
 comment on column gmsi.queue.asked_at is 'As gmsi.readings.asked_at, of the drain under way.';
 comment on column gmsi.queue.asked_on is 'As in gmsi.readings, of the drain under way.';
 comment on column gmsi.queue.settled_before is 'As in gmsi.readings, of the drain under way.';

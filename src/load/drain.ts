@@ -52,7 +52,10 @@ const restartsAllowed = 2;
 async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
   for (let restarts = 0; ; restarts++) {
     try {
-      const drain = await (restarts === 0 && canResume(load, window) ? resume : begin)(load, window);
+      const isAgain = restarts > 0 || window.pages > 0;
+      const drain = await (restarts === 0 && canResume(load, window)
+        ? resume(load, window)
+        : begin(load, window, isAgain));
       for await (const page of oneAhead(pagesOf(load, drain))) {
         await commitNext(load, drain, page);
         if (page.nextToken === null) return 'drained';
@@ -174,7 +177,7 @@ async function commitNext(load: Load, drain: Drain, page: DrainedPage): Promise<
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
-async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
+async function begin(load: Load, window: ClaimedWindow, isAgain: boolean): Promise<Drain> {
   const { job, feed, warehouse, clocks, loadId } = load;
   const { endDate: reading, pageSize } = job.service;
   const { startDate, endDate } = requestRange(dayRange(window.first_day, window.last_day), reading);
@@ -184,7 +187,7 @@ async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   const from = { windowId: window.window_id, loadId, pages: 0, nextToken: null };
   const { silences } = load.process;
   const rows = { table: feed.table, series: seriesOnly(window) };
-  const begun = await beginDrain(warehouse, from, rows, { ...request, asked });
+  const begun = await beginDrain(warehouse, from, rows, { ...request, asked, isAgain });
   if (!begun) throw claimLost(from);
   return {
     ...drainOf(load, window, request),

@@ -4,7 +4,6 @@ import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import {
-  dropLongWindows,
   findGaps,
   findSyncBegin,
   joinOpenWindows,
@@ -22,9 +21,8 @@ import {
 } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
 import { pollInterval } from './cadence.ts';
-import { longestWindowDays } from './cut-windows.ts';
 import { firstUnsettledDay } from './days.ts';
-import { insertGaps } from './plan-windows.ts';
+import { cutLongWindows, insertGaps } from './plan-windows.ts';
 
 export interface DueSync {
   readonly scope: WindowScope;
@@ -51,7 +49,7 @@ export async function planDueSync(
   const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   return planAlone(warehouse, scope.feed, waiting, async (trx) => {
     await nameSeries(trx, scope);
-    await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+    await cutLongWindows(trx, job, scope, today.toString());
     const from = await findSyncBegin(trx, scope, firstUnsettled);
     if (from === null) return undefined;
     const gaps = await findGaps(trx, scope, { firstUnsettled });

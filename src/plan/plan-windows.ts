@@ -3,7 +3,6 @@ import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Database, Day } from '../warehouse/database.ts';
 import {
-  dropLongWindows,
   findGaps,
   forgetRefused,
   type Gap,
@@ -11,6 +10,7 @@ import {
   joinOpenWindows,
   type PlannedWindow,
   planAlone,
+  takeLongWindows,
 } from '../warehouse/tables/planning.ts';
 import { askAgain, cutAtBeginning } from '../warehouse/tables/refusals.ts';
 import { keyOfSeries, nameSeries, type WindowScope } from '../warehouse/tables/series.ts';
@@ -44,7 +44,7 @@ export async function planWindows(
     await nameSeries(trx, scope);
     if (options.retryRefused) await forgetRefused(trx, scope);
     await cutAtBeginning(trx, scope);
-    await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+    await cutLongWindows(trx, job, scope, today);
     const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
     const planned = await insertGaps(trx, gaps, job, today);
     await joinOpenWindows(trx, scope, today);
@@ -52,6 +52,17 @@ export async function planWindows(
     await askAgain(trx, scope);
     return planned;
   });
+}
+
+/** Plans windows that are longer than now allowed again, cut into shorter ones. */
+export async function cutLongWindows(
+  trx: Transaction<Database>,
+  job: Job,
+  scope: WindowScope,
+  today: Day,
+): Promise<void> {
+  const longest = longestWindowDays(job.stepDays, job.service.endDate);
+  await insertGaps(trx, await takeLongWindows(trx, scope, longest), job, today);
 }
 
 /** Plans windows for gaps that are known. */

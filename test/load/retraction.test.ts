@@ -276,6 +276,7 @@ it('a load that has lost its window does not make the one that has it now forget
     endDate: '2026-09-20',
     pageSize: 50,
     asked: { askedOn: '2026-09-21', settledBefore: '2026-09-21' },
+    isAgain: true,
   };
   let pages = 0;
   const { totals } = await runBackfill({

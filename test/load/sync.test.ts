@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { changeWindowsIn, coverageOf, sqlIn } from '../support/warehouse-state.ts';
+import { coverageOf, sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
@@ -177,10 +177,28 @@ describe('days of syncs', () => {
       const aroundPage = () => Promise.reject(new Error('down'));
       await runSync({ job: aJobFor(one, open), db, sandbox, clock, aroundPage });
       expect(await coverageOf(db)).toEqual({});
-      await changeWindowsIn(db, { planned_at: now });
       now = noonOf(20);
       await runSync({ job: aJobFor(one, open), db, sandbox, clock });
       expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-02,2026-11-17)}' });
     });
+
+    it.for(['P9D', 'P7D'])(
+      'drains what it planned, also if its newest days came first, by %s',
+      async (step, { db, sandbox }) => {
+        await runBackfill({ job: aJobFor({ ...one, to: '2026-10-15' }), db, sandbox, clock: noon });
+        const begun = aJobFor(one, { ...open, step: 'P9D', service: { concurrency: 1 } });
+        expect((await runSync({ job: begun, db, sandbox, clock: noon, ...stoppedAt(1) })).outcome).toBe(
+          'interrupted',
+        );
+        const covered = '{[2026-10-01,2026-10-16),[2026-11-12,2026-11-17)}';
+        expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': covered });
+        // A shorter step cuts the windows that are there.
+        expect(
+          (await runSync({ job: aJobFor(one, { ...open, step }), db, sandbox, clock: noon })).outcome,
+        ).toBe('done');
+        expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-10-01,2026-11-17)}' });
+        expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+      },
+    );
   });
 });

@@ -15,13 +15,18 @@ import {
   type WindowScope,
 } from './series.ts';
 
-export interface PlannedWindow extends Series {
+interface Planned extends Series {
+  /** True if a sync is to load these days. */
+  readonly of_sync: boolean;
+}
+
+export interface PlannedWindow extends Planned {
   readonly first_day: Day;
   readonly last_day: Day;
 }
 
 /** Days that are neither covered nor in a window that is open or refused. */
-export interface Gap extends Series {
+export interface Gap extends Planned {
   readonly from: Day;
   readonly to: Day;
 }
@@ -71,7 +76,7 @@ export async function findGaps(
         from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)`;
   const { rows } = await sql<Gap>`
     with standing as materialized (${standingWindows(scope)}), wanted as (${series})
-    select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
+    select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to, ${'firstUnsettled' in wanted}::boolean as of_sync
     from wanted
     left join standing using (series_id)
     left join lateral (${unsettled ? readSince(unsettled) : sql`select null::datemultirange as days`}) as reread on true
@@ -85,21 +90,19 @@ export async function findGaps(
 }
 
 /**
- * Returns the first day that a sync may drain, by series, and the days that are covered before the unsettled ones. If no window that
- * reached today has been drained yet, the first one that was planned counts as the beginning of the watch.
+ * Returns the first day that a sync may drain, by series, and the days that are covered before the unsettled ones. What an earlier
+ * sync has planned, and no load has drained yet, is a sync's to drain, however old it is.
  */
 function syncSince(scope: WindowScope, firstUnsettled: Day): RawBuilder<unknown> {
   const latest = sql`${firstUnsettled}::date`;
   return sql`
       select asked.*, c.watch_here, coalesce(c.covered, '{}') * datemultirange(daterange(null, ${latest})) as covered,
-             greatest(${scope.from}::date,
-                      gmsi.sync_from(coalesce(c.watch_from, planned.first_day), coalesce(c.covered, '{}'), ${latest})) as since
+             greatest(${scope.from}::date, least(planned.first_day,
+                      gmsi.sync_from(c.watch_from, coalesce(c.covered, '{}'), ${latest}))) as since
       from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
-      -- Not within the call: PostgreSQL inlines no function that has a subquery for a parameter.
-      left join lateral (
-        select min(w.first_day) as first_day from gmsi.queue w
-        where c.watch_from is null and w.series_id = asked.series_id and w.last_day >= (w.planned_at at time zone 'UTC')::date
-      ) as planned on true`;
+      left join (
+        select w.series_id, min(w.first_day) as first_day from gmsi.queue w where w.of_sync group by 1
+      ) as planned using (series_id)`;
 }
 
 /** Returns the earliest day that a sync of these series may drain; `null` if their period ends before it. */
@@ -182,46 +185,52 @@ export function isJoined({ isOpenEnded = false }: WindowScope): RawBuilder<boole
  */
 export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, today: Day): Promise<void> {
   if (!scope.isOpenEnded) return;
-  await sql`
+  const { rows } = await sql<{ joined: number[] }>`
     with free as materialized (
       -- Locked, so that no load claims one of these windows meanwhile.
       select w.* from ${queued} where ${inScope(scope)} and ${isJoined(scope)} for update of w
-    ), placed as (
-      select w.window_id, row_number() over (partition by w.series_id order by w.first_day, w.window_id) as place
-      from free w
-    ), later as (
-      delete from gmsi.queue w using placed where placed.window_id = w.window_id and place > 1
+    ), joined as (
+      select array_agg(window_id order by first_day, window_id) as ids, bool_or(of_sync) as of_sync from free group by series_id
     )
-    update gmsi.queue w set last_day = greatest(w.last_day, ${today}::date), next_token = null
-    from placed where placed.window_id = w.window_id and place = 1
+    update gmsi.queue w set last_day = greatest(w.last_day, ${today}::date), next_token = null, of_sync = joined.of_sync
+    from joined where w.window_id = ids[1]
+    returning ids[2:] as joined
   `.execute(db);
+  const later = rows.flatMap(({ joined }) => joined);
+  if (later.length > 0) await leaveQueue(sql`window_id = any(${later}::bigint[])`).execute(db);
 }
 
 /**
- * Removes windows that are longer than now allowed, so that they are planned again; also refused ones, because the service
+ * Removes windows that are longer than now allowed, so that they can be cut; also refused ones, because the service
  * may have refused the long request; never a window with a cursor, whose pages would be requested again. If answers run to
  * now, no window is too long.
+ * @returns their days, which are to be planned again
  */
-export async function dropLongWindows(
+export async function takeLongWindows(
   db: Kysely<Database>,
   scope: WindowScope,
   maxDays: number,
-): Promise<void> {
-  if (scope.isOpenEnded) return;
-  await leaveQueue(sql`window_id in (
-    select w.window_id from ${queued}
+): Promise<Gap[]> {
+  if (scope.isOpenEnded) return [];
+  const { rows } = await sql<Gap & { id: number }>`
+    select w.window_id as id, ${seriesOf('s')}, w.first_day::text as from, w.last_day::text as to, w.of_sync
+    from ${queued}
     where ${inScope(scope)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
-      and w.last_day - w.first_day + 1 > ${maxDays}::int)`).execute(db);
+      and w.last_day - w.first_day + 1 > ${maxDays}::int
+    order by ${seriesOf('s')}, w.first_day for update of w`.execute(db);
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) await leaveQueue(sql`window_id = any(${ids}::bigint[])`).execute(db);
+  return rows;
 }
 
 /** Plans windows, unless one of exactly these days is open. */
 export async function insertWindows(db: Kysely<Database>, windows: readonly PlannedWindow[]): Promise<void> {
   const days = (name: 'first_day' | 'last_day') => sql`${windows.map((window) => window[name])}::date[]`;
   await sql`
-    insert into gmsi.queue (series_id, first_day, last_day)
-    select s.series_id, planned.first_day, planned.last_day
-    from unnest(${seriesArrays(windows)}, ${days('first_day')}, ${days('last_day')})
-      as planned (${seriesColumns}, first_day, last_day)
+    insert into gmsi.queue (series_id, first_day, last_day, of_sync)
+    select s.series_id, planned.first_day, planned.last_day, planned.of_sync
+    from unnest(${seriesArrays(windows)}, ${days('first_day')}, ${days('last_day')}, ${windows.map(({ of_sync }) => of_sync)}::boolean[])
+      as planned (${seriesColumns}, first_day, last_day, of_sync)
     join gmsi.series s on ${sameSeries('s', 'planned')}
     -- Looks up each window by the index. Otherwise, while the statistics show no open window, PostgreSQL would compare each
     -- planned window with all windows of the batches before.
@@ -249,7 +258,7 @@ export async function findOldest(
       select daterange(first_day, last_day, '[]') as days
       from unnest(${grid.map(({ from }) => from)}::date[], ${grid.map(({ to }) => to)}::date[]) as g (first_day, last_day)
     )
-    select ${seriesOf('asked')}, lower(g.days)::text as first_day, (upper(g.days) - 1)::text as last_day
+    select ${seriesOf('asked')}, lower(g.days)::text as first_day, (upper(g.days) - 1)::text as last_day, false as of_sync
     from ${askedSeries(scope)}
     join gmsi.series_days c using (series_id)
     left join standing using (series_id)

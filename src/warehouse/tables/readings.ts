@@ -129,14 +129,24 @@ export const ofWindow = {
   source: sql`'w'::"char"`,
 };
 
+/** What it has if its pages are not all committed. */
+const ofPart = {
+  ...ofWindow,
+  ...sameColumns('pages', 'rows_met', ...(Object.keys(noCounts) as (keyof PageCounts)[])),
+  is_whole: sql`false`,
+};
+
 /** Returns a statement that removes windows from the queue; pages that they have committed become readings that are not whole. */
 export function leaveQueue(which: RawBuilder<unknown>): RawBuilder<unknown> {
-  const counted = sameColumns('pages', 'rows_met', ...(Object.keys(noCounts) as (keyof PageCounts)[]));
-  return recordReading(
-    sql`gone as (delete from gmsi.queue where ${which} returning *), begun as (select * from gone where pages > 0)`,
-    { ...ofWindow, ...counted, is_whole: sql`false` },
-    sql`begun`,
-  );
+  const gone = sql`gone as (delete from gmsi.queue where ${which} returning *), begun as (select * from gone where pages > 0)`;
+  return recordReading(gone, ofPart, sql`begun`);
+}
+
+/** Returns a statement that does the same for windows that stay in the queue, to begin again at their first page. */
+export function beginAgain(which: RawBuilder<unknown>): RawBuilder<unknown> {
+  const begun = sql`begun as (select * from gmsi.queue where ${which} and pages > 0 for update),
+      again as (update gmsi.queue w set pages = 0, next_token = null from begun where w.window_id = begun.window_id)`;
+  return recordReading(begun, { ...ofPart, reading_id: sql`nextval('gmsi.reading_ids')` }, sql`begun`);
 }
 
 /** The days of a reading that were over and settled when it was asked. */

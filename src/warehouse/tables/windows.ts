@@ -3,7 +3,7 @@ import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
 import { isJoined } from './planning.ts';
 import { hasLivingProcess } from './processes.ts';
-import { type AskedDays, leaveQueue } from './readings.ts';
+import { type AskedDays, beginAgain, leaveQueue } from './readings.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import {
@@ -101,7 +101,8 @@ export async function countOpen(
 }
 
 /**
- * Begins a drain at its first page: stores the parameters of its requests and resets the counters.
+ * Begins a drain at its first page: stores the parameters of its requests and resets the counters. Pages of a drain before become a
+ * reading that is not whole.
  * @returns whether the drain retracts rows that no page has, and when it began, by the database's clock; `undefined` if another
  * load has the window
  */
@@ -109,9 +110,10 @@ export async function beginDrain(
   db: Kysely<Database>,
   at: Claimed,
   rows: { table: FeedTable; series: Series },
-  request: { startDate: Day; endDate: Day | null; pageSize: number; asked: AskedDays },
+  request: { startDate: Day; endDate: Day | null; pageSize: number; asked: AskedDays; isAgain: boolean },
 ): Promise<{ isCompared: boolean; askedAt: string } | undefined> {
   const { asked } = request;
+  if (request.isAgain) await beginAgain(isClaimed(at)).execute(db);
   const { rows: begun } = await sql<{ isCompared: boolean; askedAt: string }>`
     with begun as (
       update gmsi.queue w
