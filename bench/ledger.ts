@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
+import { completenessOf } from '../src/questions/status.ts';
 import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
-import { completenessOf } from '../src/warehouse/questions/status.ts';
 import { findGaps, findSyncBegin, planAlone, readHabits } from '../src/warehouse/tables/planning.ts';
 import type { WindowScope } from '../src/warehouse/tables/series.ts';
 import { timed } from './fill.ts';

@@ -1,13 +1,13 @@
 import type { Feed } from '../feeds/feed.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import type { CheckScope } from '../warehouse/questions/job-sets.ts';
+import type { CheckScope } from '../questions/job-sets.ts';
 import {
   type CheckFindings,
   CheckStopped,
   findingsOfCheck,
   holdsRows,
   SqlRefused,
-} from '../warehouse/questions/run-check.ts';
+} from '../questions/run-check.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import { inOneSnapshot, type Snapshot } from '../warehouse/snapshot.ts';
 import { BrokenCheck, type Check } from './check-file.ts';
 

@@ -4,6 +4,7 @@ import type { Job } from '../config/job.ts';
 import type { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
+import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
 import {
   asTyped,
   type Cell,
@@ -15,7 +16,6 @@ import {
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type EmptiedDays, emptiedDays } from '../warehouse/questions/emptied.ts';
 import { describeEmptied } from './load-summary.ts';
 
 /** A job, the path of its file, and the days whose rows are gone. */

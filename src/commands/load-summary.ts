@@ -11,6 +11,8 @@ import type { SyncResult } from '../load/sync.ts';
 import { lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
+import type { EmptiedDays } from '../questions/emptied.ts';
+import type { Completeness } from '../questions/status.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import {
   asTyped,
@@ -24,8 +26,6 @@ import {
   ofLimit,
 } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import type { EmptiedDays } from '../warehouse/questions/emptied.ts';
-import type { Completeness } from '../warehouse/questions/status.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 

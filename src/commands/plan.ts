@@ -17,6 +17,7 @@ import {
 import { listedPart, notListed } from '../plan/not-listed.ts';
 import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf, settlingPart } from '../plan/scope.ts';
+import { emptiedDays } from '../questions/emptied.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -32,7 +33,6 @@ import {
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { emptiedDays } from '../warehouse/questions/emptied.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';

@@ -5,10 +5,10 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
+import { type UncoveredDays, uncoveredDays } from '../questions/status.ts';
 import { printResult } from '../terminal/print.ts';
 import { asTyped, count, daysFrom, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type UncoveredDays, uncoveredDays } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi status --days [<job>…]`: shows every range of days that is missing, why, and what loads it; sends no request. */

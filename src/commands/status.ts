@@ -5,6 +5,11 @@ import { readAllJobs } from '../plan/list-jobs.ts';
 import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
+import { loadedFeeds } from '../questions/contents.ts';
+import { failuresByCause } from '../questions/coverage.ts';
+import type { Question } from '../questions/reading.ts';
+import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../questions/runs.ts';
+import { gapsOf, windowCounts, workersByJob, workersJobs } from '../questions/status.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import {
@@ -21,11 +26,6 @@ import {
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { loadedFeeds } from '../warehouse/questions/contents.ts';
-import { failuresByCause } from '../warehouse/questions/coverage.ts';
-import type { Question } from '../warehouse/questions/reading.ts';
-import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../warehouse/questions/runs.ts';
-import { gapsOf, windowCounts, workersByJob, workersJobs } from '../warehouse/questions/status.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';

@@ -2,9 +2,9 @@ import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
+import { type Explanation, idColumn, provenanceOf } from '../questions/provenance.ts';
 import { printResult } from '../terminal/print.ts';
 import { count, daysFrom, facts, nextStep, table } from '../terminal/table.ts';
-import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (why: Command) =>

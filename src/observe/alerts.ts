@@ -7,14 +7,14 @@ import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { listedPart } from '../plan/not-listed.ts';
+import { type FieldChange, fieldChanges } from '../questions/runs.ts';
+import { countFailures, type FailureCounts } from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
 import { openAgent } from '../service/agent.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { count, minute, number, ofLimit } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { keepProcess } from '../warehouse/keep-process.ts';
-import { type FieldChange, fieldChanges } from '../warehouse/questions/runs.ts';
-import { countFailures, type FailureCounts } from '../warehouse/questions/status.ts';
 import {
   type AlertCause,
   claimDueAlerts,

@@ -10,17 +10,12 @@ import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { nextRun } from '../plan/next-run.ts';
 import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
+import { newestCoveredDay, type WorkersJob, workersByJob, workersJobs } from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { count } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
-import {
-  newestCoveredDay,
-  type WorkersJob,
-  workersByJob,
-  workersJobs,
-} from '../warehouse/questions/status.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { storedJobs } from '../warehouse/tables/schedules.ts';

@@ -2,9 +2,9 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
 import { inTime, shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
+import { livingWorkers } from '../questions/runs.ts';
+import { windowCounts } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { livingWorkers } from '../warehouse/questions/runs.ts';
-import { windowCounts } from '../warehouse/questions/status.ts';
 import type { ReadStandings } from './job-standing.ts';
 
 /** In milliseconds; Prometheus waits 10 seconds by default. */

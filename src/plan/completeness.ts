@@ -1,7 +1,7 @@
 import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
+import { type Completeness, completenessOf } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type Completeness, completenessOf } from '../warehouse/questions/status.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { firstUnsettledDay, plannedDays } from './days.ts';
 

@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
+import { completenessOf, recordsPerDay } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { completenessOf, recordsPerDay } from '../warehouse/questions/status.ts';
 import { findGaps, type Gap } from '../warehouse/tables/planning.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { countByLength, countByState } from '../warehouse/tables/windows.ts';

@@ -1,6 +1,6 @@
 import { JobMismatch } from '../errors.ts';
+import { completenessOf } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { completenessOf } from '../warehouse/questions/status.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 
 /** Names of a job have left the service's lists. Their series are not loaded; the others are. */

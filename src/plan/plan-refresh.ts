@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
+import { recordsPerDay } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { recordsPerDay } from '../warehouse/questions/status.ts';
 import { requestsOfRefreshes } from '../warehouse/tables/loads.ts';
 import { findOldest, insertWindows, joinOpenWindows, planAlone } from '../warehouse/tables/planning.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Question, whileReading } from '../questions/reading.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type Question, whileReading } from '../warehouse/questions/reading.ts';
 
 /** An address of the API: its parameters, the row of its answer, and its query. */
 export interface Endpoint {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { dayAt, dayRange, daysIn } from '../plan/days.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
+import { feed, limit, period, textUpTo } from '../questions/asking.ts';
+import * as changes from '../questions/changes.ts';
+import * as contents from '../questions/contents.ts';
+import * as coverage from '../questions/coverage.ts';
+import * as headlines from '../questions/headlines.ts';
+import * as indices from '../questions/indices.ts';
+import * as runs from '../questions/runs.ts';
+import * as sentiment from '../questions/sentiment.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { feed, limit, period, textUpTo } from '../warehouse/questions/asking.ts';
-import * as changes from '../warehouse/questions/changes.ts';
-import * as contents from '../warehouse/questions/contents.ts';
-import * as coverage from '../warehouse/questions/coverage.ts';
-import * as headlines from '../warehouse/questions/headlines.ts';
-import * as indices from '../warehouse/questions/indices.ts';
-import * as runs from '../warehouse/questions/runs.ts';
-import * as sentiment from '../warehouse/questions/sentiment.ts';
 import { endpoint, withoutParameters } from './endpoint.ts';
 import { jobsEndpoint } from './jobs.ts';
 

@@ -5,10 +5,10 @@ import { type JobStanding, listJob, standingsReader } from '../observe/job-stand
 import { dayAt } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
+import { timeText } from '../questions/reading.ts';
+import { type Completeness, lastLoadOfJobs } from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { timeText } from '../warehouse/questions/reading.ts';
-import { type Completeness, lastLoadOfJobs } from '../warehouse/questions/status.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const count = z.int().nullable();

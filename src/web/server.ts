@@ -19,10 +19,10 @@ import { withoutFormulas } from '../formulas.ts';
 import { shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
+import { controls, longest, sqlText, stateOf } from '../questions/reading.ts';
 import { shortWaits } from '../server-guard.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
-import { controls, longest, sqlText, stateOf } from '../warehouse/questions/reading.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
 

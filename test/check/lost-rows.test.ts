@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startSandbox } from '#sandbox';
+import { emptiedDays } from '../../src/questions/emptied.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { emptiedDays } from '../../src/warehouse/questions/emptied.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';

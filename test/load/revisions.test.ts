@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
+import { type Rescoring, rescorings } from '../../src/questions/runs.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { exactTime } from '../../src/warehouse/exact-time.ts';
-import { type Rescoring, rescorings } from '../../src/warehouse/questions/runs.ts';
 import { aJobFor, refresh, runBackfill } from '../support/run-backfill.ts';
 import { type Sent, scoredBy } from '../support/scored-by.ts';
 import { aSandbox, serving } from '../support/serving.ts';

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { coverageOfSeries } from '../../src/warehouse/questions/coverage.ts';
-import { sqlText } from '../../src/warehouse/questions/reading.ts';
+import { coverageOfSeries } from '../../src/questions/coverage.ts';
+import { sqlText } from '../../src/questions/reading.ts';
 import { docPages, fencesOf, sqlMarked } from '../docs/pages.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { sqlIn, windowsIn } from '../support/warehouse-state.ts';

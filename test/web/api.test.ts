@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '#sandbox';
-import { indexFeeds } from '../../src/warehouse/questions/indices.ts';
+import { indexFeeds } from '../../src/questions/indices.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { type Endpoint, endpoint } from '../../src/web/endpoint.ts';
 import { aJobOf } from '../feeds/cases.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { sqlText } from '../../src/warehouse/questions/reading.ts';
+import { sqlText } from '../../src/questions/reading.ts';
 import { endpoint } from '../../src/web/endpoint.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aPage } from './a-page.ts';

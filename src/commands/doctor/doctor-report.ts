@@ -4,6 +4,7 @@ import { worthAWarning } from '../../load/clocks.ts';
 import { adviceOnFields, describeFieldChanges } from '../../observe/alerts.ts';
 import { describeValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
+import { fieldChanges } from '../../questions/runs.ts';
 import { describeDifferences, missingFrom } from '../../service/description.ts';
 import { KeyRefused } from '../../service/errors.ts';
 import { styled } from '../../terminal/style.ts';
@@ -19,7 +20,6 @@ import {
   readStanding,
 } from '../../warehouse/health.ts';
 import { migrationStatus } from '../../warehouse/migrate.ts';
-import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import type { KeptDescription } from '../../warehouse/tables/learned.ts';
 
 /** One line of the report. */

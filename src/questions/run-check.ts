@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
-import { ConfigError, GmsiError } from '../../errors.ts';
-import { isOfRowSecurity, namedDatabaseError, SchemaGone } from '../errors.ts';
-import type { Snapshot } from '../snapshot.ts';
+import { ConfigError, GmsiError } from '../errors.ts';
+import { isOfRowSecurity, namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
+import type { Snapshot } from '../warehouse/snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 
 export interface CheckFindings {

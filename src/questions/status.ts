@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Series } from '../../feeds/feed.ts';
-import type { Database, Day, JobCommand } from '../database.ts';
-import { exactTime } from '../exact-time.ts';
-import { refreshReason } from '../tables/loads.ts';
-import { hasLivingProcess, isAlive, isRunBy } from '../tables/processes.ts';
-import type { StoredSchedule } from '../tables/schedules.ts';
+import type { Series } from '../feeds/feed.ts';
+import type { Database, Day, JobCommand } from '../warehouse/database.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
+import { refreshReason } from '../warehouse/tables/loads.ts';
+import { hasLivingProcess, isAlive, isRunBy } from '../warehouse/tables/processes.ts';
+import type { StoredSchedule } from '../warehouse/tables/schedules.ts';
 import {
   askedSeries,
   inScope,
@@ -17,7 +17,7 @@ import {
   seriesColumns,
   seriesOf,
   type WindowScope,
-} from '../tables/series.ts';
+} from '../warehouse/tables/series.ts';
 
 /** A range of days that many series of a job miss. */
 export interface SharedGap {

@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Warehouse } from '../connect.ts';
-import type { Database } from '../database.ts';
-import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
-import { completeTo } from '../standby.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Database } from '../warehouse/database.ts';
+import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../warehouse/snapshot.ts';
+import { completeTo } from '../warehouse/standby.ts';
 
 /** The longest time for a question, in seconds, because people wait for the answer. */
 export const longest = 5;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { exactTime } from '../exact-time.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
 import { type Asked, by, limit, period, textUpTo } from './asking.ts';
 import { question, score, text, timeText } from './reading.ts';
 import { bucketOf } from './sentiment.ts';

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
-import type { Database, Day } from '../database.ts';
-import { exactTime } from '../exact-time.ts';
+import type { FeedTable, Row, Series } from '../feeds/feed.ts';
+import type { Database, Day } from '../warehouse/database.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
 
 /** A version of a row, the load that wrote it, and what the service or a file had said then. */
 export interface Explanation {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { exactTime } from '../exact-time.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
 import { type Asked, asOf, exactMoment, limit, textUpTo } from './asking.ts';
 import { momentSql, question, score, text, timeText } from './reading.ts';
 import { models } from './sentiment.ts';

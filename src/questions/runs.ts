@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Day } from '../database.ts';
-import { exactTime } from '../exact-time.ts';
-import { hasLivingProcess, isAlive } from '../tables/processes.ts';
+import type { Day } from '../warehouse/database.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
+import { hasLivingProcess, isAlive } from '../warehouse/tables/processes.ts';
 import { question, type RowOf, text, timeText } from './reading.ts';
 
 const count = z.int();

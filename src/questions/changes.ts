@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Day } from '../database.ts';
-import { exactTime } from '../exact-time.ts';
+import type { Day } from '../warehouse/database.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
 import { type Asked, period, textUpTo } from './asking.ts';
 import { latest } from './headlines.ts';
 import { question, score, text, timeText } from './reading.ts';

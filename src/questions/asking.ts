@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import { momentName } from '../tables/moments.ts';
+import { momentName } from '../warehouse/tables/moments.ts';
 
 // Parameters of questions, read once for the API.
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { coverageOfSeries } from '../../../src/warehouse/questions/coverage.ts';
-import { sqlText, whileReading } from '../../../src/warehouse/questions/reading.ts';
-import { aWarehouseForAll } from '../../support/for-all.ts';
-import { aWindowIn, coverIn, forgetAllIn } from '../../support/warehouse-state.ts';
+import { coverageOfSeries } from '../../src/questions/coverage.ts';
+import { sqlText, whileReading } from '../../src/questions/reading.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWindowIn, coverIn, forgetAllIn } from '../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll();
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { FeedTable } from '../../feeds/feed.ts';
-import type { Database, Day } from '../database.ts';
+import type { FeedTable } from '../feeds/feed.ts';
+import type { Database, Day } from '../warehouse/database.ts';
 import {
   askedSeries,
   isRowOfJob,
@@ -9,7 +9,7 @@ import {
   sameSeries,
   seriesOf,
   type WindowScope,
-} from '../tables/series.ts';
+} from '../warehouse/tables/series.ts';
 
 /**
  * The windows that counted the rows which the service sent, drained or not, as rows of SQL; `ended_at` is null until they are

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { exactTime } from '../exact-time.ts';
-import { seriesColumns } from '../tables/series.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
+import { seriesColumns } from '../warehouse/tables/series.ts';
 import { question, type RowOf, text, timeText } from './reading.ts';
 
 export const loadedFeeds = question(

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { exactTime } from '../exact-time.ts';
-import { skippedFor } from '../tables/refusals.ts';
+import { exactTime } from '../warehouse/exact-time.ts';
+import { skippedFor } from '../warehouse/tables/refusals.ts';
 import {
   inScope,
   isOfSeries,
@@ -10,7 +10,7 @@ import {
   queued,
   type WantedScope,
   type WindowScope,
-} from '../tables/series.ts';
+} from '../warehouse/tables/series.ts';
 import { type Asked, feed, pastMoment, period, several, textUpTo } from './asking.ts';
 import { type Moment, momentSql, question, type RowOf, text, timeText } from './reading.ts';
 

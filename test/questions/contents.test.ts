@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
-import { fullestSeries, loadedFeeds } from '../../../src/warehouse/questions/contents.ts';
-import { aWarehouseForAll } from '../../support/for-all.ts';
-import { aWindowIn, coverIn } from '../../support/warehouse-state.ts';
+import { fullestSeries, loadedFeeds } from '../../src/questions/contents.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWindowIn, coverIn } from '../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll();
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { FeedTable, FieldAliases, Series } from '../../feeds/feed.ts';
-import { deviation } from '../../feeds/reading/read-fields.ts';
-import type { Day } from '../database.ts';
+import type { FeedTable, FieldAliases, Series } from '../feeds/feed.ts';
+import { deviation } from '../feeds/reading/read-fields.ts';
+import type { Day } from '../warehouse/database.ts';
 import {
   askedSeries,
   isRowOfJob,
@@ -9,7 +9,7 @@ import {
   seriesColumns,
   seriesOf,
   type WindowScope,
-} from '../tables/series.ts';
+} from '../warehouse/tables/series.ts';
 import { countingWindows } from './emptied.ts';
 
 /** A job as its checks see it. */

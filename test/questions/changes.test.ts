@@ -5,12 +5,12 @@ import {
   type MoveAsked,
   sentimentChanges,
   storiesOfMove,
-} from '../../../src/warehouse/questions/changes.ts';
-import { aWarehouseForAll } from '../../support/for-all.ts';
-import { aJob, runBackfill } from '../../support/run-backfill.ts';
-import { aSandbox, it as itAlone } from '../../support/serving.ts';
-import { coverIn, sqlIn } from '../../support/warehouse-state.ts';
-import { aRow, idOf, upsert } from '../a-row.ts';
+} from '../../src/questions/changes.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aSandbox, it as itAlone } from '../support/serving.ts';
+import { coverIn, sqlIn } from '../support/warehouse-state.ts';
+import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
 
 const asked: MoveAsked = {
   country: [],
