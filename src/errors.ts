@@ -11,6 +11,33 @@ import { getSystemErrorMap } from 'node:util';
  */
 export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal' | 'warehouse' | 'job';
 
+/**
+ * Why a window could not be loaded. What cures it depends on this alone; see `questions/cures.ts`.
+ * - `passing`: the service or the database did not answer as usual, which may be over by now
+ * - `withdrawn`: too many rows of its days were not sent again
+ * - `refused`: the service refused the request
+ * - `too old`: it was refused, and only younger days of the series are loaded
+ * - `rejected`: too many of its records could not be read
+ * - `new fields`: a record has a field that the job does not want
+ * - `other days`: the records are of days that were not requested
+ * - `too large`: a page does not fit into memory
+ * - `cursor`: the cursor ends nowhere, or was refused
+ * - `unexpected`: an error that this program does not know
+ */
+export const causeCodes = [
+  'passing',
+  'withdrawn',
+  'refused',
+  'too old',
+  'rejected',
+  'new fields',
+  'other days',
+  'too large',
+  'cursor',
+  'unexpected',
+] as const;
+export type CauseCode = (typeof causeCodes)[number];
+
 /** `hint` is one line that says what to do; `cause` keeps the error that was caught, for `--verbose`. */
 export interface ErrorDetails {
   readonly hint?: string;
@@ -20,6 +47,8 @@ export interface ErrorDetails {
 /** The base of every error that this program throws on purpose. Code decides by `kind`, never by the message. */
 export abstract class GmsiError extends Error {
   abstract readonly kind: ErrorKind;
+  /** What it is the cause of if it ends a window. */
+  readonly causeCode: CauseCode = 'passing';
   readonly hint: string | undefined;
 
   constructor(message: string, details: ErrorDetails = {}) {

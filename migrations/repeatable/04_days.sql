@@ -149,17 +149,21 @@ begin atomic
 end;
 comment on function gmsi.series_days(text, text, text, text, text, text) is 'Returns the first and last day (UTC) that was ever requested for a series (null if none was), and its covered, settling and partly loaded days, for gmsi.state_of.';
 
+create or replace function gmsi.cause_of(cause text, days daterange, loaded datemultirange) returns text
+  language sql immutable parallel safe return case when cause = 'refused' and range_merge(loaded) >> days then 'too old' else cause end;
+comment on function gmsi.cause_of(text, daterange, datemultirange) is 'Why a window was not loaded (gmsi.queue.cause); too old if it was refused and all loaded days of its series are younger.';
+
 create or replace view gmsi.windows as
   select w.window_id, s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant, w.first_day, w.last_day, w.days, w.state, w.load_id,
          w.request_start, w.request_end, w.page_size, w.next_token, w.asked_at as drain_started_at, w.settled_before as first_unsettled,
          w.is_compared, w.pages, w.records, w.rows_inserted, w.rows_changed, w.rows_retracted, w.records_rejected, w.records_outside,
-         w.rows_met, w.attempts, w.refused_with, w.last_error, w.planned_at, w.left_at as finished_at, false as is_accepted
+         w.rows_met, w.attempts, w.refused_with, w.cause, w.last_error, w.planned_at, w.left_at as finished_at, false as is_accepted
   from gmsi.queue w join gmsi.series s using (series_id)
   union all
   select r.reading_id, s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant, r.first_day, r.last_day,
          daterange(r.first_day, r.last_day, '[]'), 'drained', r.load_id, null, null, null, null, r.asked_at, r.settled_before,
          r.rows_held > 0, r.pages, r.records, r.rows_inserted, r.rows_changed, r.rows_retracted, r.records_rejected, r.records_outside,
-         r.rows_met, null, null, null, null, r.completed_at, r.is_accepted
+         r.rows_met, null, null, null, null, null, r.completed_at, r.is_accepted
   from gmsi.readings r join gmsi.series s using (series_id)
   where r.source = 'w' and r.is_whole;
 
@@ -206,16 +210,16 @@ create or replace view gmsi.coverage_by_day as
 create or replace view gmsi.coverage_gaps as
   select d.feed, d.country, d.topic, d.ticker, d.match_type, d.variant,
          lower(part.days) as from_day, upper(part.days) - 1 as to_day, upper(part.days) - lower(part.days) as days,
-         part.state, part.window_id, part.last_error
+         part.state, part.window_id, gmsi.cause_of(part.cause, part.days, d.settling) as cause, part.last_error
   from gmsi.series_states d
   cross join lateral unnest(datemultirange(daterange(d.first_day, d.last_day, '[]')) - d.covered) as gap
   cross join lateral (
     -- A gap is split by the windows of its days; days without a window stay as they are.
-    select gap * w.days as days, w.window_id, w.state, w.last_error
+    select gap * w.days as days, w.window_id, w.state, w.cause, w.last_error
     from gmsi.queue w
     where w.series_id = d.series_id and w.days && gap
     union all
-    select rest, null, case when d.settling @> rest then 'settling' else 'not loaded' end, null
+    select rest, null, case when d.settling @> rest then 'settling' else 'not loaded' end, null, null
     from (select datemultirange(gap) - coalesce((
       select range_agg(w.days) from gmsi.queue w where w.series_id = d.series_id and w.days && gap), '{}')) as free (days)
     cross join lateral (

@@ -198,6 +198,7 @@ comment on column gmsi.windows.records_outside is 'Records of this drain that we
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed; null once it is drained.';
 comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when it was last requested. Null if it was answered, failed in another way, or was never requested.';
+comment on column gmsi.windows.cause is 'Why the last attempt failed, in a word, by which gmsi status names the cure: passing, withdrawn (too many rows would be retracted), refused, rejected (too many records), new fields, other days, too large, cursor or unexpected.';
 comment on column gmsi.windows.last_error is 'Why the last attempt failed, with the service''s own message if it sent one.';
 comment on column gmsi.windows.planned_at is 'When the window was planned; null once it is drained.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed, refused or skipped.';
@@ -506,6 +507,7 @@ comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), inclu
 comment on column gmsi.coverage_gaps.days is 'Number of days.';
 comment on column gmsi.coverage_gaps.state is 'State of the window that is to load these days (pending, draining, failed, refused). Without such a window: settling, if they are loaded and a sync loads them again, because they were not over or may still change; not loaded, if they were never requested, but days before and after them were.';
 comment on column gmsi.coverage_gaps.window_id is 'That window; null if there is none.';
+comment on column gmsi.coverage_gaps.cause is 'As in gmsi.windows; or too old: refused, and only younger days of the series are loaded.';
 comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
 
 comment on view gmsi.sentiment_by_day is 'One row per country, topic, match type and day (UTC), without gaps, with both models: from the first day that was ever requested to the last. Filter by country and topic, because there are many days. A mean over several days is sum(directional_sum) / sum(directional_count), not the mean of directional_mean.';

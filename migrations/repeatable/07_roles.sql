@@ -17,7 +17,7 @@ declare
                             'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
   for_everybody text[] := array['signal_at', 'signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days', 'day_facts', 'days_at', 'loss', 'losses',
-                                'derive_days',
+                                'derive_days', 'cause_of',
                                 'refuse_future',
                                 'as_of_delay', 'summable', 'published_by', 'story_key'];
   has_reader boolean;

@@ -3,7 +3,7 @@ import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import type { JobPart } from '../config/part-of-job.ts';
 import { typedOptions } from '../config/typed.ts';
-import { JobMismatch, kindOf } from '../errors.ts';
+import { JobMismatch } from '../errors.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
@@ -11,8 +11,9 @@ import type { SyncResult } from '../load/sync.ts';
 import { lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
+import { cureOf, passes } from '../questions/cures.ts';
 import type { EmptiedDays } from '../questions/emptied.ts';
-import type { Completeness } from '../questions/status.ts';
+import type { Completeness, FailureCounts } from '../questions/status.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import {
   asTyped,
@@ -24,6 +25,7 @@ import {
   nextStep,
   number,
   ofLimit,
+  sayingAsTyped,
 } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
@@ -42,6 +44,8 @@ export interface LoadSummary extends LoadResult {
   readonly completeness: Completeness | undefined;
   /** Days of it whose rows are gone. */
   readonly emptied: EmptiedDays | undefined;
+  /** Its windows that have failed, by cause. */
+  readonly failures: FailureCounts | undefined;
   /** The day of the load, in UTC. */
   readonly today: Temporal.PlainDate;
   readonly budget: {
@@ -125,7 +129,7 @@ export function describeEmptied(range: EmptiedDays, path: string): string {
 }
 
 export function summaryAsJson(summary: LoadSummary): object {
-  const { job, scope, error, completeness, emptied, today: _, ...rest } = summary;
+  const { job, scope, error, completeness, emptied, failures: _failures, today: _, ...rest } = summary;
   return {
     job: job.name,
     ...rest,
@@ -167,13 +171,16 @@ export function nextAfter(
 
 /** Returns the command that a person would run next; `undefined` if another load would fail in the same way. */
 function stepAfter(
-  { job, outcome, live, error, loadId, isElsewhere, completeness }: LoadSummary,
+  { job, outcome, live, error, loadId, isElsewhere, completeness, failures }: LoadSummary,
   options: { readonly part: string; readonly load: string },
 ): string | undefined {
   if (outcome === 'failed' || isElsewhere) return undefined;
   const name = typedJob(job.path);
   if (error instanceof JobMismatch) return error.step(name);
   if (outcome === 'budget') return `plan ${name}${options.part}`;
+  // The same load would fail in the same way.
+  if (outcome === 'incomplete' && failures?.reasons.some(({ cause }) => !passes(cause)))
+    return `status ${name}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
   // A sync does not load days before its first one, nor windows that failed before.
   if (completeness?.is_complete === false) return `backfill ${name}${options.part}`;
@@ -213,12 +220,14 @@ function headline(summary: LoadSummary): string {
   }
 }
 
-function advice({ job, windows: { failed, refused }, outcome, error }: LoadSummary): string[] {
+function advice({ job, windows: { failed, refused }, outcome, failures }: LoadSummary): string[] {
   const name = typedJob(job.path);
-  const retry =
-    outcome === 'incomplete' && failed > 0 && kindOf(error) !== 'job'
-      ? [`Run it again to load the failed windows. Why they failed: ${asTyped(`status ${name}`)}`]
-      : [];
+  const causes = outcome === 'incomplete' && failed > 0 ? (failures?.reasons ?? []) : [];
+  const cures = causes.map(
+    ({ cause, windows }) =>
+      `${count(windows, 'window')} failed (${cause}). To load them: ${sayingAsTyped(cureOf(cause, name))}\n`,
+  );
+  const retry = cures.length > 0 ? [`${cures.join('')}Why they failed: ${asTyped(`status ${name}`)}`] : [];
   if (refused === 0) return retry;
   const were = count(refused, 'window of this job was', 'windows of this job were');
   return [

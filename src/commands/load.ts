@@ -24,7 +24,7 @@ import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { emptiedDays } from '../questions/emptied.ts';
-import { workersByJob } from '../questions/status.ts';
+import { countFailures, workersByJob } from '../questions/status.ts';
 import { requestLimit } from '../service/budget.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
@@ -142,7 +142,7 @@ interface JobLoader {
   readonly cap?: (permits: Permits) => Permits;
   readonly run: (
     context: LoadContext,
-  ) => Promise<Omit<LoadSummary, 'job' | 'completeness' | 'emptied' | 'today' | 'budget'>>;
+  ) => Promise<Omit<LoadSummary, 'job' | 'completeness' | 'emptied' | 'failures' | 'today' | 'budget'>>;
 }
 
 /** Runs jobs one by one, prints a summary of each and returns the exit code. */
@@ -242,12 +242,14 @@ export async function loadJob(
 async function loadedAfter(session: Session, warehouse: Warehouse, job: Job) {
   const lookups = await readLookups(warehouse);
   const feed = feedNamed(job.feed);
-  if (missingLists(feed, lookups).length > 0) return { completeness: undefined, emptied: undefined };
+  if (missingLists(feed, lookups).length > 0)
+    return { completeness: undefined, emptied: undefined, failures: undefined };
   const { job: inForce } = await withLearnedReading(warehouse, job);
   const scope = scopeOf(inForce, wantedDays(inForce, today(session))!, lookups);
   return {
     completeness: await completenessOfJob(warehouse, inForce, scope, today(session)),
     emptied: await emptiedDays(warehouse, feed.table, scope),
+    failures: await countFailures(warehouse, scope),
   };
 }
 

@@ -5,9 +5,10 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
+import { cureOf } from '../questions/cures.ts';
 import { type UncoveredDays, uncoveredDays } from '../questions/status.ts';
 import { printResult } from '../terminal/print.ts';
-import { asTyped, count, daysFrom, tableOf } from '../terminal/table.ts';
+import { asTyped, count, daysFrom, sayingAsTyped, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
@@ -40,14 +41,13 @@ async function missingDays(session: Session, db: Warehouse, job: Job) {
   if (!scope) return { job: name, period: null, missing: null };
   const missing = (await uncoveredDays(db, scope)).map((one) => ({
     ...one,
-    command: asTyped(commandFor(one, typedJob(path))),
+    command: sayingAsTyped(cureFor(one, typedJob(path))),
   }));
   return { job: name, period: { from: scope.from, to: scope.to }, missing };
 }
 
-function commandFor({ state }: UncoveredDays, job: string): string {
-  if (state === 'settling') return `sync ${job}`;
-  return state === 'refused' ? `backfill ${job} --retry-refused` : `backfill ${job}`;
+function cureFor({ state, cause }: UncoveredDays, job: string): string {
+  return state === 'settling' ? `gmsi sync ${job}` : cureOf(cause, job);
 }
 
 const reasons = {
@@ -71,7 +71,7 @@ function describe({ job, period, missing }: Awaited<ReturnType<typeof missingDay
       'missing from': 'from',
       to: 'to',
       days: 'days',
-      because: ({ state, cause }) => (cause === null ? reasons[state] : `${reasons[state]}: ${cause}`),
+      because: ({ state, says }) => (says === null ? reasons[state] : `${reasons[state]}: ${says}`),
       'to load them': 'command',
     },
     { least: ['days'] },

@@ -1,12 +1,14 @@
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
+import { typed } from '../config/typed.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { loadedFeeds } from '../questions/contents.ts';
 import { failuresByCause } from '../questions/coverage.ts';
+import { cureOf } from '../questions/cures.ts';
 import type { Question } from '../questions/reading.ts';
 import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../questions/runs.ts';
 import { gapsOf, windowCounts, workersByJob, workersJobs } from '../questions/status.ts';
@@ -22,6 +24,7 @@ import {
   nextStep,
   number,
   ofLimit,
+  sayingAsTyped,
   share,
   tableOf,
 } from '../terminal/table.ts';
@@ -114,7 +117,7 @@ function describe(status: Status): string {
     ...broken,
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows to load', 'none', windows, windowColumns),
-    wanted.length > 0 && `${section('Failed or refused', '', wanted, failureColumns)}\n${retry}`,
+    wanted.length > 0 && section('Failed or refused', '', wanted, wantedColumns),
     unwanted.length > 0 &&
       `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\n${toDelete}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
@@ -179,7 +182,11 @@ export const failureColumns: Columns<Rows['failures']> = {
   'such as': 'example',
   from: 'first_day',
   to: 'last_day',
-  cause: 'cause',
+  cause: 'says',
+};
+const wantedColumns: Columns<Rows['failures']> = {
+  ...failureColumns,
+  'to load them': ({ cause, job }) => sayingAsTyped(cureOf(cause, typed(job ?? '<job>'))),
 };
 const loadColumns: Columns<Rows['loads']> = {
   load: ({ load_id }) => String(load_id),
@@ -221,9 +228,6 @@ const requestColumns: Columns<Rows['requests']> = {
 /** The columns that a narrow terminal does without, the least important first. */
 const least = ['match type', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
 
-const retry =
-  `To retry them: ${asTyped('backfill <job>')}\n` +
-  `To retry all refused ones at once: ${asTyped('backfill <job> --retry-refused')}`;
 const toDelete = `To delete these windows: ${asTyped('repair --windows')}`;
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {

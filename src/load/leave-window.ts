@@ -50,9 +50,10 @@ export async function leavePending(
 async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<LeftWindow> {
   load.totals.windows_failed++;
   const { message = String(error), hint } = error as Partial<GmsiError>;
+  const cause = error instanceof GmsiError ? error.causeCode : 'unexpected';
   // What a window stores is all that a person has of it.
   const why = hint === undefined ? message : `${sentence(message)} ${hint}`;
-  await leave(load, window, { state: 'failed', error: why });
+  await leave(load, window, { state: 'failed', cause, error: why });
   const about = describeWindow(window);
   load.log.warn({ ...about, why }, 'a window failed');
   if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'the error was unexpected');

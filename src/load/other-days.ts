@@ -32,6 +32,7 @@ function beginOf(date: string): number {
 
 /** Most records of a page are of days that were not requested. Its window fails before more pages waste requests. */
 export class WrongDays extends JobMismatch {
+  override readonly causeCode = 'other days';
   override readonly step = (job: string) => `doctor --probe --job ${job}`;
 }
 

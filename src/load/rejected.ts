@@ -40,6 +40,7 @@ export function tooManyRejected(
 /** A window was read to its end, but too many of its records were not loaded. Its days are not covered. */
 export class TooManyRejected extends GmsiError {
   override readonly kind = 'skippable';
+  override readonly causeCode = 'rejected';
 
   constructor(what: string) {
     const hint =

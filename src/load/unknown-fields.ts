@@ -8,6 +8,7 @@ import { storedFields } from '../warehouse/tables/learned.ts';
 /** A page has a field that is not known, and the job says `unknown_fields: fail`. Nothing of the page is stored. */
 export class UnknownFields extends GmsiError {
   override readonly kind = 'skippable';
+  override readonly causeCode = 'new fields';
 
   constructor(names: readonly string[], all: number) {
     const hint =

@@ -7,6 +7,7 @@ import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { listedPart } from '../plan/not-listed.ts';
+import { cureOf, passes } from '../questions/cures.ts';
 import { type FieldChange, fieldChanges } from '../questions/runs.ts';
 import { countFailures, type FailureCounts } from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
@@ -214,8 +215,8 @@ function failedWindows(
     ...(notListed ? [`Job ${job.name} is not loaded whole. ${notListed.message} ${notListed.hint}`] : []),
     ...(first
       ? [
-          `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} The next run tries again. To ` +
-            `list them: gmsi status ${typed(job.name)}`,
+          `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} ` +
+            `${passes(first.cause) ? 'The next run tries again. ' : ''}To load them: ${cureOf(first.cause, typed(job.name))}`,
         ]
       : []),
   ];

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
+import { causeCodes } from '../errors.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
-import { skippedFor } from '../warehouse/tables/refusals.ts';
 import {
   inScope,
   isOfSeries,
@@ -140,7 +140,8 @@ export const failureRow = z.object({
   feed: z.string(),
   state: z.enum(['failed', 'refused', 'pending']),
   job: text.describe('A job that wants them, else the one that last requested them; null if an import did.'),
-  cause: text.describe('The message of one of the windows.'),
+  cause: z.enum(causeCodes).nullable().describe('null if none of them was tried yet.'),
+  says: text.describe('The most common message of these windows.'),
   windows: z.int(),
   series: z.int(),
   example: z.string().describe('One of the series.'),
@@ -152,12 +153,9 @@ export const failureRow = z.object({
 });
 export type Failures = RowOf<typeof failureRow>;
 
-const ownCause = sql`replace(coalesce(w.last_error, 'not requested yet'), ${sql.lit(skippedFor)}, '')`;
-
 /**
  * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
- * have the same cause. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are
- * statuses.
+ * have the same cause.
  * @param scopes only windows of these jobs
  * @param wanted the days of all jobs; without them, all windows count as wanted
  * @param states the states of the windows
@@ -176,10 +174,12 @@ export function failuresByCause({
     failureRow,
     'Windows that failed or were refused, by cause (50 causes at most)',
     sql`
-      select s.feed, w.state, wanted.job, min(${ownCause}) as cause, count(*) as windows,
+      select s.feed, w.state, wanted.job, known.cause,
+             mode() within group (order by w.last_error) as says, count(*) as windows,
              count(distinct w.series_id) as series, min(${nameOfSeries('s')}) as example,
              min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
-      from ${queued} left join gmsi.loads l using (load_id)
+      from ${queued} left join gmsi.loads l using (load_id) left join gmsi.series_days c using (series_id)
+      cross join lateral gmsi.cause_of(w.cause, w.days, c.loaded) as known (cause)
       cross join lateral (select ${wanted ? jobsWanting(wanted) : sql`array[nullif(l.job, '')]`} as jobs) as wanting
       cross join lateral (
         select jobs <> '{}' as is_wanted,
@@ -187,7 +187,7 @@ export function failuresByCause({
                case when l.job = any(jobs) then l.job else coalesce(jobs[1], nullif(l.job, '')) end as job
       ) as wanted
       where w.state = any(${[...states]}::text[]) and (${isAsked})
-      group by 1, 2, 3, is_wanted, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
+      group by 1, 2, 3, 4, is_wanted
       order by w.state, windows desc, 1, 3, 4 limit 50`,
   );
 }

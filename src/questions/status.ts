@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { CauseCode } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../warehouse/database.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
@@ -47,8 +48,9 @@ export interface UncoveredDays extends Series {
   readonly days: number;
   /** As in `gmsi.coverage_gaps`; also `not loaded` before and after the days that were ever requested. */
   readonly state: 'pending' | 'draining' | 'failed' | 'refused' | 'settling' | 'not loaded';
-  /** Why the last attempt failed, if it did. */
-  readonly cause: string | null;
+  /** Why the last attempt failed, if it did, and in words. */
+  readonly cause: CauseCode | null;
+  readonly says: string | null;
 }
 
 /** Returns each range of days of a job that is not covered, with the state of the window that is to load it. */
@@ -56,17 +58,17 @@ export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): P
   const { rows } = await sql<UncoveredDays>`
     with requested as materialized (
       select ${seriesOf('asked')}, daterange(g.from_day, g.to_day, '[]') * ${period(scope)} as range, g.state,
-             g.last_error as cause
+             g.cause, g.last_error as says
       from ${askedSeries(scope)} join gmsi.coverage_gaps g on ${sameSeries('g', 'asked')}
       where daterange(g.from_day, g.to_day, '[]') && ${period(scope)}
     ), other as (
       select ${seriesOf('asked')}, unnest(datemultirange(${period(scope)}) - coalesce(c.covered, '{}')
         - coalesce((select range_agg(r.range) from requested r where ${sameSeries('r', 'asked')}), '{}')) as range,
-        'not loaded', null
+        'not loaded', null, null
       from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
     )
     select ${seriesColumns}, lower(range)::text as from, (upper(range) - 1)::text as to,
-           upper(range) - lower(range) as days, state, cause
+           upper(range) - lower(range) as days, state, cause, says
     from (select * from requested union all select * from other) as gaps
     order by ${seriesColumns}, range
   `.execute(db);
@@ -238,19 +240,23 @@ export async function lastLoadOfJobs(db: Kysely<Database>): Promise<ReadonlyMap<
 /** Windows of a job that have failed and were not drained since, and the most common reasons. */
 export interface FailureCounts {
   readonly windows: number;
-  readonly reasons: readonly { readonly reason: string; readonly windows: number }[];
+  readonly reasons: readonly {
+    readonly cause: CauseCode;
+    readonly reason: string;
+    readonly windows: number;
+  }[];
 }
 
 /** Counts failed windows. Includes windows that are being retried, so that a retry does not look like a success. */
 export async function countFailures(db: Kysely<Database>, scope: WindowScope): Promise<FailureCounts> {
-  const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
-    select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
+  const { rows } = await sql<{ cause: CauseCode; reason: string; windows: number; all_windows: number }>`
+    select w.cause, mode() within group (order by w.last_error) as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
     from ${queued}
-    where ${inScope(scope)} and ${isOpen} and w.last_error is not null
+    where ${inScope(scope)} and ${isOpen} and w.cause is not null
     group by 1 order by 2 desc, 1 limit 3
   `.execute(db);
   return {
     windows: rows[0]?.all_windows ?? 0,
-    reasons: rows.map(({ reason, windows }) => ({ reason, windows })),
+    reasons: rows.map(({ cause, reason, windows }) => ({ cause, reason, windows })),
   };
 }

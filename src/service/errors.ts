@@ -71,6 +71,7 @@ export class DoubtfulAnswer extends MalformedPage {}
 /** A 200 that is too large for memory. Not retried, because it would be too large again. */
 export class PageTooLarge extends GmsiError {
   override readonly kind = 'skippable';
+  override readonly causeCode = 'too large';
 
   constructor(message: string) {
     super(message, {
@@ -184,6 +185,7 @@ export class WrongAddress extends GmsiError {
 /** A cursor that is missing, unusable or repeats itself, so that the rest of the window cannot be requested. */
 export class CursorBroken extends GmsiError {
   override readonly kind = 'skippable';
+  override readonly causeCode = 'cursor';
 }
 
 /** A lookup (countries, topics) has an unknown shape. No job can be resolved without it. */

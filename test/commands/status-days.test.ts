@@ -42,7 +42,7 @@ test('status --days names each range of days that is missing, why, and the comma
       one.from!.slice(8),
       one.to!.slice(8),
       one.state,
-      one.cause,
+      one.says,
       one.command!.replace(/^(npx )?gmsi /, ''),
     ].join(' | '),
   );

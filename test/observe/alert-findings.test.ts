@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { CauseCode } from '../../src/errors.ts';
 import { findingsOfJobs } from '../../src/observe/alerts.ts';
 import { budgetOutlook, type JobStanding } from '../../src/observe/job-standing.ts';
 import { aJob } from '../support/run-backfill.ts';
@@ -8,8 +9,8 @@ const now = new Date('2026-11-21T00:00:00Z');
 const failures = {
   windows: 3,
   reasons: [
-    { reason: 'The service answered with 503.', windows: 2 },
-    { reason: 'No answer.', windows: 1 },
+    { cause: 'passing' as CauseCode, reason: 'The service answered with 503.', windows: 2 },
+    { cause: 'unexpected' as CauseCode, reason: 'No answer.', windows: 1 },
   ],
 };
 const used = (requests: number, more: number) => ({ budget: budgetOutlook(requests, 5_000, more, now) });
@@ -73,7 +74,7 @@ it.each<[string, Partial<JobStanding>, object]>([
 
 it('an alert says how many windows failed, and the commonest reason', () => {
   expect(told({}, failures)['failed windows']).toBe(
-    '3 windows of job test failed: The service answered with 503. The next run tries again. To list them: gmsi status test',
+    '3 windows of job test failed: The service answered with 503. The next run tries again. To load them: gmsi backfill test',
   );
   const { reasons, ...rest } = failures;
   const bare = {

@@ -119,7 +119,8 @@ export async function windowsIn(db: Kysely<Database>, windows: readonly object[]
       continue;
     }
     await record();
-    const columns = { ...renamed(values, openNames), state, series_id };
+    const cause = { failed: 'passing', refused: 'refused' }[state as string];
+    const columns = { ...(cause ? { cause } : {}), ...renamed(values, openNames), state, series_id };
     const query = db.insertInto('gmsi.queue').values(columns).returning('window_id');
     ids.push((await query.executeTakeFirstOrThrow()).window_id);
   }

@@ -107,6 +107,7 @@ describe('the catalog', () => {
     expect(forAll.toSorted()).toEqual(
       [
         'as_of_delay()',
+        'cause_of(text,daterange,datemultirange)',
         'day_facts(integer[],daterange)',
         'days_at(integer,timestamp with time zone)',
         'derive_days(integer)',

@@ -286,12 +286,23 @@ describe('the API', () => {
   it('counts failed windows of one cause once for all series', async () => {
     const failed = await rowsOf('failures');
     expect(failed).toMatchObject([{ job: 'test', state: 'failed', windows: 1, series: 1 }]);
-    const cause = String(failed[0]!.cause);
+    const says = String(failed[0]!.says);
     const { load_id } = (await windowsOf(warehouse.db)).find(({ state }) => state === 'failed')!;
     for (const topic of ['Inflation-Food', 'Governance/Corruption']) {
-      const failedFor = (last_error: string) => ({ topic, load_id, state: 'failed', last_error });
-      await aWindowIn(warehouse.db, '2026-10-01', '2026-10-10', failedFor(cause.replace('/NO', '/US')));
-      await aWindowIn(warehouse.db, '2026-10-31', '2026-10-31', failedFor(cause.replace('500', '503')));
+      const failedFor = (last_error: string, cause: string) => ({
+        topic,
+        load_id,
+        state: 'failed',
+        last_error,
+        cause,
+      });
+      await aWindowIn(
+        warehouse.db,
+        '2026-10-01',
+        '2026-10-10',
+        failedFor(says.replace('/NO', '/US'), 'passing'),
+      );
+      await aWindowIn(warehouse.db, '2026-10-31', '2026-10-31', failedFor('No cursor', 'cursor'));
     }
     const counts = (await rowsOf('failures')).map(({ windows, series }) => [windows, series]);
     expect(counts).toEqual([

@@ -17,9 +17,6 @@ const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from gmsi.queue a where a.series_id = w.series_id and a.pages > 0 and a.days && ${range})
   or exists (select from gmsi.series_days a where a.series_id = w.series_id and a.touched && ${range}))`;
 
-/** What the error of a skipped window begins with; the refusal follows. */
-export const skippedFor = 'not requested: older than a window that the service refused: ';
-
 /** How a refused window was left. */
 export interface RefusedWindow {
   /** `failed` if a later page was refused: that says nothing about the days, since the first page was answered. */
@@ -50,7 +47,8 @@ export async function leaveRefused(
       set state = case when w.is_of_days then 'refused' else 'failed' end,
           refused_with = case when n.window_id <> w.window_id then n.refused_with
                               when w.is_of_days then ${refusal.status}::int end,
-          last_error = case when n.window_id <> w.window_id then ${skippedFor} else '' end
+          cause = case when w.is_of_days then 'refused' else 'cursor' end,
+          last_error = case when n.window_id <> w.window_id then 'not requested: older than a window that the service refused: ' else '' end
             || ${refusal.error}::text,
           load_id = ${at.loadId}, left_at = now()
       from w
@@ -72,7 +70,7 @@ export async function leaveRefused(
  */
 export async function takeBackRefusals(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
-    update gmsi.queue n set state = 'pending', last_error = null, left_at = null
+    update gmsi.queue n set state = 'pending', cause = null, last_error = null, left_at = null
     from gmsi.queue w
     where w.window_id = ${windowId} and n.series_id = w.series_id and n.state = 'refused'
       and (w.refused_with is not null or (n.refused_with is null and exists (
@@ -106,7 +104,7 @@ export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
 /** Makes a few refused windows of a job pending again, so that over several loads all of its series have their turn. */
 export async function askAgain(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   await sql`
-    update gmsi.queue w set state = 'pending', last_error = null
+    update gmsi.queue w set state = 'pending', cause = null, last_error = null
     from ${nextToAskAgain(scope)} as next where next.window_id = w.window_id and w.state = 'refused'
   `.execute(db);
 }

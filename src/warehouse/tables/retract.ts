@@ -60,6 +60,7 @@ export async function noteLiveSightings(
 /** A drain ended without too many rows of its days. Probably the service failed, rather than withdrew them all. */
 export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
+  override readonly causeCode = 'withdrawn';
 
   constructor(what: string) {
     super(`${what}.`, { hint: 'If they are really gone, run it again with --accept-retractions.' });

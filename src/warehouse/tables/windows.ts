@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { CauseCode } from '../../errors.ts';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
 import { isJoined } from './planning.ts';
@@ -151,13 +152,15 @@ export async function forgetCursor(db: Kysely<Database>, at: Claimed): Promise<v
 }
 
 /** How a load leaves a window before its end; for a refused window, see `leaveRefused`. */
-export type Leaving = { readonly state: 'failed'; readonly error: string } | { readonly state: 'pending' };
+export type Leaving =
+  | { readonly state: 'failed'; readonly cause: CauseCode; readonly error: string }
+  | { readonly state: 'pending' };
 
 /** Leaves a claimed window at its checkpoint. */
 export async function leaveWindow(db: Kysely<Database>, at: Claimed, leaving: Leaving): Promise<void> {
   const failed =
     leaving.state === 'failed'
-      ? sql`, last_error = ${leaving.error}, refused_with = null, left_at = now()`
+      ? sql`, cause = ${leaving.cause}, last_error = ${leaving.error}, refused_with = null, left_at = now()`
       : sql``;
   await sql`update gmsi.queue set state = ${leaving.state} ${failed} where ${isClaimed(at)}`.execute(db);
 }

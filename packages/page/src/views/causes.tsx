@@ -1,3 +1,4 @@
+import { cureOf } from '../loader.ts';
 import { counted, number, share } from '../numbers.ts';
 import { Flowing, Swatch } from '../parts.tsx';
 import { daysOfFeeds, groupedBy, type Row } from '../rows.ts';
@@ -13,6 +14,8 @@ export interface Cause {
   readonly why: string;
   /** Jobs, series and days that it is about. */
   readonly where?: readonly string[];
+  /** What to do before the command. */
+  readonly before?: string | undefined;
   readonly command?: string;
   readonly cost?: string;
 }
@@ -49,7 +52,12 @@ export function Causes({ causes }: { causes: readonly Cause[] }) {
         },
         {
           title: 'what to do',
-          show: ({ command, cost }) => command && <Copied text={command} cost={cost} />,
+          show: ({ before, command, cost }) => (
+            <>
+              {before && <div>{before}, then:</div>}
+              {command && <Copied text={command} cost={cost} />}
+            </>
+          ),
         },
       ]}
     />
@@ -143,32 +151,40 @@ export function failedWindows({
   jobs = [],
   loads = [],
 }: Pick<Known, 'failures' | 'jobs' | 'loads'>): Cause[] {
-  return failures.map(({ state, job, cause, windows, series, example, first_day, last_day, is_wanted }) => {
-    const of = jobs.find((one) => one.job === job);
-    const isRunning = loads.some((load) => load.job === job && load.state === 'running');
-    return {
-      isFailure: state === 'failed' && is_wanted,
-      what: `${counted(windows, 'window')} ${state}`,
-      why: cause ?? 'The reason is not known.',
-      where: [
-        `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}${series === 1 ? ':' : ', such as'} ${example}`,
-        `${first_day} to ${last_day}`,
-        ...(isRunning ? ['a load of the job is running'] : []),
-        ...(is_wanted ? [] : ['no job wants these days any more']),
-      ],
-      ...(!is_wanted && { command: 'npx gmsi repair --windows', cost: free }),
-      // A running load retries them, and a spent budget allows no request.
-      ...(is_wanted &&
-        job !== null &&
-        !isRunning &&
-        !(of && isSpent(of)) && {
-          command: `npx gmsi backfill ${quoted(job)}${state === 'refused' ? ' --retry-refused' : ''}`,
-          cost: of?.backfill_requests
-            ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
-            : `at least ${counted(windows, 'request')}`,
-        }),
-    };
-  });
+  return failures.map(
+    ({ state, job, cause, says, windows, series, example, first_day, last_day, is_wanted }) => {
+      const of = jobs.find((one) => one.job === job);
+      const isRunning = loads.some((load) => load.job === job && load.state === 'running');
+      return {
+        isFailure: state === 'failed' && is_wanted,
+        what: `${counted(windows, 'window')} ${state}`,
+        why: says ?? 'The reason is not known.',
+        where: [
+          `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}${series === 1 ? ':' : ', such as'} ${example}`,
+          `${first_day} to ${last_day}`,
+          ...(isRunning ? ['a load of the job is running'] : []),
+          ...(is_wanted ? [] : ['no job wants these days any more']),
+        ],
+        ...(!is_wanted && { command: 'npx gmsi repair --windows', cost: free }),
+        // A running load retries them, and a spent budget allows no request.
+        ...(is_wanted &&
+          job !== null &&
+          !isRunning &&
+          !(of && isSpent(of)) && {
+            ...cureOnPage(cause, job),
+            cost: of?.backfill_requests
+              ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
+              : `at least ${counted(windows, 'request')}`,
+          }),
+      };
+    },
+  );
+}
+
+/** The cure of failed windows: the command at its end, and what is to be done before it. */
+function cureOnPage(cause: Row<'failures'>['cause'], job: string): Pick<Cause, 'before' | 'command'> {
+  const [command, ...before] = cureOf(cause, quoted(job)).split(', then ').toReversed();
+  return { before: before[0], command: `npx ${command}` };
 }
 
 function unreadableJobs({ jobs = [] }: Known): Cause[] {
