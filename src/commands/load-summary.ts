@@ -11,9 +11,10 @@ import type { SyncResult } from '../load/sync.ts';
 import { lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
+import type { Failures } from '../questions/coverage.ts';
 import { cureOf, passes } from '../questions/cures.ts';
 import type { EmptiedDays } from '../questions/emptied.ts';
-import type { Completeness, FailureCounts } from '../questions/status.ts';
+import type { Completeness } from '../questions/status.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import {
   asTyped,
@@ -44,8 +45,8 @@ export interface LoadSummary extends LoadResult {
   readonly completeness: Completeness | undefined;
   /** Days of it whose rows are gone. */
   readonly emptied: EmptiedDays | undefined;
-  /** Its windows that have failed, by cause. */
-  readonly failures: FailureCounts | undefined;
+  /** Its windows that failed or were refused, by cause. */
+  readonly failures: readonly Failures[] | undefined;
   /** The day of the load, in UTC. */
   readonly today: Temporal.PlainDate;
   readonly budget: {
@@ -179,7 +180,7 @@ function stepAfter(
   if (error instanceof JobMismatch) return error.step(name);
   if (outcome === 'budget') return `plan ${name}${options.part}`;
   // The same load would fail in the same way.
-  if (outcome === 'incomplete' && failures?.reasons.some(({ cause }) => !passes(cause)))
+  if (outcome === 'incomplete' && failures?.some(({ state, cause }) => state === 'failed' && !passes(cause)))
     return `status ${name}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
   // A sync does not load days before its first one, nor windows that failed before.
@@ -220,21 +221,21 @@ function headline(summary: LoadSummary): string {
   }
 }
 
-function advice({ job, windows: { failed, refused }, outcome, failures }: LoadSummary): string[] {
+/** Says of windows that failed or were refused what to do, by cause. */
+function advice({ job, outcome, failures = [] }: LoadSummary): string[] {
+  if (failures.length === 0 || (outcome !== 'incomplete' && outcome !== 'done')) return [];
   const name = typedJob(job.path);
-  const causes = outcome === 'incomplete' && failed > 0 ? (failures?.reasons ?? []) : [];
-  const cures = causes.map(
-    ({ cause, windows }) =>
-      `${count(windows, 'window')} failed (${cause}). To load them: ${sayingAsTyped(cureOf(cause, name))}\n`,
+  const cures = failures.map(
+    ({ state, cause, windows }) =>
+      `${count(windows, 'window')} ${state} (${cause}). What to do: ${sayingAsTyped(cureOf(cause, name))}`,
   );
-  const retry = cures.length > 0 ? [`${cures.join('')}Why they failed: ${asTyped(`status ${name}`)}`] : [];
-  if (refused === 0) return retry;
-  const were = count(refused, 'window of this job was', 'windows of this job were');
+  const isRefused = failures.some(({ state }) => state === 'refused');
   return [
-    ...retry,
-    `${were} refused, or skipped because younger ones of the same series were. Why: ${asTyped(`status ${name}`)}\n` +
-      `Each run requests at most ${askedAgain} of them again. To request all: ${asTyped(`backfill ${name} --retry-refused`)}\n` +
-      `If the days are too old, set history_limit in the job file. To find it: ${asTyped('doctor --probe')}`,
+    [
+      ...cures,
+      `Why: ${asTyped(`status ${name}`)}`,
+      ...(isRefused ? [`Each load requests at most ${askedAgain} of the refused ones again.`] : []),
+    ].join('\n'),
   ];
 }
 

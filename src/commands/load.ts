@@ -23,8 +23,9 @@ import { completenessOfJob } from '../plan/completeness.ts';
 import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
+import { failuresByCause } from '../questions/coverage.ts';
 import { emptiedDays } from '../questions/emptied.ts';
-import { countFailures, workersByJob } from '../questions/status.ts';
+import { workersByJob } from '../questions/status.ts';
 import { requestLimit } from '../service/budget.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
@@ -249,7 +250,7 @@ async function loadedAfter(session: Session, warehouse: Warehouse, job: Job) {
   return {
     completeness: await completenessOfJob(warehouse, inForce, scope, today(session)),
     emptied: await emptiedDays(warehouse, feed.table, scope),
-    failures: await countFailures(warehouse, scope),
+    failures: (await failuresByCause({ scopes: [scope] }).query.execute(warehouse)).rows,
   };
 }
 

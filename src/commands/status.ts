@@ -186,7 +186,7 @@ export const failureColumns: Columns<Rows['failures']> = {
 };
 const wantedColumns: Columns<Rows['failures']> = {
   ...failureColumns,
-  'to load them': ({ cause, job }) => sayingAsTyped(cureOf(cause, typed(job ?? '<job>'))),
+  'what to do': ({ cause, job }) => sayingAsTyped(cureOf(cause, typed(job ?? '<job>'))),
 };
 const loadColumns: Columns<Rows['loads']> = {
   load: ({ load_id }) => String(load_id),

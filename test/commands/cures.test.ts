@@ -124,7 +124,7 @@ async function saidToCure(run: Run): Promise<string> {
   const { stdout } = await run('status');
   const lines = stdout.split('\n');
   const [head = '', ...rows] = lines.slice(lines.indexOf('Failed or refused') + 1);
-  const begin = head.indexOf('to load them');
+  const begin = head.indexOf('what to do');
   expect(begin).toBeGreaterThan(0);
   return rows
     .slice(0, rows.indexOf(''))

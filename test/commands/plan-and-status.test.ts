@@ -80,9 +80,7 @@ test('plan has it as JSON, without what the feed is not by', async () => {
 test('status shows what failed, why, and the command that retries it', async () => {
   const lines = (await status()).split('\n');
   const [head, ...rows] = lines.slice(lines.indexOf('Failed or refused') + 1);
-  expect(head?.split(/ {2,}/).join()).toBe(
-    'state,windows,job,feed,series,such as,from,to,cause,to load them',
-  );
+  expect(head?.split(/ {2,}/).join()).toBe('state,windows,job,feed,series,such as,from,to,cause,what to do');
   const failed = rows.slice(0, rows.indexOf('')).join('\n');
   expect(failed).toMatch(/refused +1 +events +ticker-events +1 +USA_IND event_type=Combined .* 422/);
   expect(failed).toMatch(/gmsi-index +1 +NO Elections sentiment_type=directional +2026-10-01 /);
