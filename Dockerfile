@@ -1,5 +1,6 @@
 # The program without its tests and without the embedded PostgreSQL: a container takes its warehouse from DATABASE_URL.
 #
+#   cp jobs/examples/g7-inflation.yaml jobs/
 #   docker build --tag gmsi-etl .
 #   docker run --rm --env-file .env --volume ./jobs:/app/jobs:ro gmsi-etl plan g7-inflation
 #
@@ -34,6 +35,7 @@ WORKDIR /opt/gmsi-etl
 COPY package.json LICENSE ./
 COPY migrations migrations
 COPY jobs/checks jobs/checks
+COPY jobs/examples jobs/examples
 COPY --from=build /opt/gmsi-etl/node_modules node_modules
 COPY --from=build /opt/gmsi-etl/dist dist
 RUN ln -s /opt/gmsi-etl/dist/cli.js /usr/local/bin/gmsi

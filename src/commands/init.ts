@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { startSandbox } from '#sandbox';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
 import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
+import { aboutExamples } from '../config/find-job-file.ts';
 import { findNames, type Named } from '../config/find-names.ts';
 import type { Job } from '../config/job.ts';
 import { likelyQuota } from '../config/job-keys.ts';
@@ -40,7 +41,7 @@ const define = (init: Command) => init.addHelpText('after', examples('gmsi init'
 export const init = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session) => {
   if (!process.stdin.isTTY || !output.isTTY) {
     throw new ConfigError('gmsi init asks questions, so it needs a terminal.', {
-      hint: `Elsewhere, copy ${inPackage('.env.example')} to .env and fill it in; job files: ${inPackage('jobs')}.`,
+      hint: `Elsewhere, copy ${inPackage('.env.example')} to .env and fill it in. ${aboutExamples(process.cwd())}`,
     });
   }
   clack.intro('gmsi init');
@@ -260,7 +261,7 @@ async function firstJob(
   );
   written.push(pathOf(name));
   const kept = reserve === undefined ? '' : ` Backfills leave ${number(reserve)} requests a month to syncs.`;
-  say('success', `Saved to ${pathOf(name)}.${kept}`);
+  say('success', `Saved to ${pathOf(name)}.${kept} ${aboutExamples(process.cwd())}`);
   return name;
 }
 

@@ -1,5 +1,5 @@
 import { readJobs, type Session, today } from '../compose.ts';
-import { allJobFiles, typedJob } from '../config/find-job-file.ts';
+import { aboutExamples, jobFilesIn, typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { ConfigError } from '../errors.ts';
@@ -24,18 +24,16 @@ export async function namedJobs(
 ): Promise<NamedJobs> {
   if (names.length > 0 && all) throw new ConfigError('Name jobs, or use --all, but not both.');
   if (names.length > 0) return { jobs: await readJobs(session, names), broken: [] };
-  const { folder, paths, areExamples } = await allJobFiles(process.cwd());
-  // An example may cost hundreds of thousands of requests, so it is loaded only if it is named.
-  if (all && !areExamples && paths.length > 0) {
+  const paths = await jobFilesIn('jobs', process.cwd());
+  if (all && paths.length > 0) {
     const read = await readJobsApart(paths, process.cwd(), today(session));
     if (read.jobs.length === 0) throw read.broken[0]!.error;
     return read;
   }
-  const listed = paths.map(typedJob).join(', ');
   const hint =
-    listed === ''
-      ? 'gmsi init makes a first job file.'
-      : `${areExamples ? 'Examples' : `Jobs in ${folder}`}: ${listed}.`;
+    paths.length === 0
+      ? `gmsi init makes a first job file. ${aboutExamples(process.cwd())}`
+      : `Jobs in jobs: ${paths.map(typedJob).join(', ')}.`;
   throw new ConfigError(all ? 'There is no job file in the folder jobs.' : 'Name a job, or use --all.', {
     hint,
   });

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { relative } from 'node:path';
 import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '#sandbox';
 import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { typed } from '../config/typed.ts';
@@ -118,7 +120,8 @@ function parseOptions(text = '{}'): SandboxOptions {
   }
 }
 
-const job = inPackage('jobs/demo.yaml');
+/** From the working directory, so that in a checkout the printed commands say `demo`. */
+const pathOfDemo = () => relative(process.cwd(), inPackage('jobs/demo.yaml'));
 const key = 'demo-key';
 const world = { keys: [key], seed: 'demo', volume: 0.6 };
 /** The service revises and withdraws a few headlines of these days after the first load, so that people see what gmsi keeps. */
@@ -153,7 +156,8 @@ export const demo = gmsiCommand(
     const say = (text: string) => {
       if (!session.json) print(text);
     };
-    const [demoJob] = await readJobs(demo, [job]);
+    const path = pathOfDemo();
+    const [demoJob] = await readJobs(demo, [path]);
     await using warehouse = await openWarehouse(demo);
     await using process = await keepThisProcess(demo, warehouse.patient, 'demo');
     const by = { warehouse: warehouse.patient, process };
@@ -175,7 +179,7 @@ export const demo = gmsiCommand(
       const { totals, windows, outcome, seconds, budget } = summary;
       printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
     } else if (summary.outcome === 'done') {
-      say(`${answer(months)}\n${options.serve ? '' : `${next}\n`}`);
+      say(`${answer(months)}\n${options.serve ? '' : `${nextAfterDemo(path)}\n`}`);
       if (options.serve) return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0 });
     }
     return exitCodeOfOutcome(summary.outcome);
@@ -222,11 +226,11 @@ function answer(months: readonly Sentiment[]): string {
   return `How did food inflation news in the US read, month by month? (made-up data)\n\n${shown}\n`;
 }
 
-const next = `Look at it:       npx gmsi serve
+const nextAfterDemo = (path: string) => `Look at it:       npx gmsi serve
 Look further:     npx gmsi psql -c "select topic, count(*), avg(semantic_score)
                     from gmsi.headlines where match_type = 'COMBINED'
                     and retracted_at is null group by 1 order by 1"
-What is loaded:   npx gmsi status demo
+What is loaded:   npx gmsi status ${typedJob(path)}
 With a real key:  npx gmsi init
 Remove it all:    npx gmsi demo --remove
 `;

@@ -47,7 +47,11 @@ const most = { gaps: 8, loads: 5 };
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export const status = gmsiCommand({ define }, async (session, names, { days }) => {
   const jobs = await readJobs(session, names);
-  if (days) return showDays(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
+  if (days)
+    return showDays(
+      session,
+      jobs.length > 0 ? jobs : (await readAllJobs(process.cwd(), today(session))).jobs,
+    );
   await using warehouse = await openWarehouse(session);
   const found = await readStatus(session, warehouse, jobs);
   printResult(session, snakeCased(found), () => `${describe(found)}\n${nextOf(session, found)}`);
@@ -60,7 +64,9 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const isOfAll = jobs.length === 0;
   const of = <Named>(named: Named) => (isOfAll ? undefined : named);
   const names = jobs.map(({ name }) => name);
-  const { jobs: own, broken } = isOfAll ? await ownJobs(session) : { jobs, broken: [] };
+  const { jobs: own, broken } = isOfAll
+    ? await readAllJobs(process.cwd(), today(session))
+    : { jobs, broken: [] };
   const { listed, unresolved } = await listJobs(session, db, own);
   if (!isOfAll && unresolved[0]) throw unresolved[0];
   const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
@@ -288,12 +294,6 @@ function stateOf(of: Rows['schedules']): string {
   if (resumes_at !== null) return `paused (${of.paused_because}) until ${minute(resumes_at)} UTC`;
   if (finished_at !== null) return `${outcome} at ${minute(finished_at)} UTC`;
   return of.records === null ? 'not due yet' : 'loading, by a command';
-}
-
-/** Returns the job files of the working directory, and those that cannot be read; nobody runs the examples as they are. */
-async function ownJobs(session: Session) {
-  const { areExamples, jobs, broken } = await readAllJobs(process.cwd(), today(session));
-  return areExamples ? { jobs: [], broken: [] } : { jobs, broken };
 }
 
 /** Returns the budgets of jobs and what is used of them this month; none without a key, because each key has its own count. */

@@ -1,4 +1,5 @@
 import { today } from '../compose.ts';
+import { aboutExamples } from '../config/find-job-file.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
@@ -18,12 +19,13 @@ const define = (validate: Command) =>
  * and topics is checked by `gmsi plan`.
  */
 export const validate = gmsiCommand({ define }, async (session, names) => {
-  const all = names.length === 0 ? await readAllJobs(process.cwd(), today(session)) : undefined;
-  const { jobs, broken } = all ?? (await readJobsApart(names, process.cwd(), today(session)));
-  // Examples are right; a folder without job files is probably not the one that was meant.
-  if (all?.areExamples || jobs.length + broken.length === 0)
+  const { jobs, broken } = await (names.length === 0
+    ? readAllJobs(process.cwd(), today(session))
+    : readJobsApart(names, process.cwd(), today(session)));
+  // A folder without job files is probably not the one that was meant.
+  if (jobs.length + broken.length === 0)
     throw new ConfigError('There is no job file in the folder jobs.', {
-      hint: 'gmsi init makes a first one.',
+      hint: `gmsi init makes a first one. ${aboutExamples(process.cwd())}`,
     });
   const document = {
     valid: jobs.map(({ path }) => path),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, readlink } from 'node:fs/promises';
-import { basename, dirname, extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, relative, resolve } from 'node:path';
 import { ConfigError, systemReason } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { oneName } from '../one-name.ts';
@@ -9,8 +9,8 @@ import { readInFolder, utf8Text } from './read-in-folder.ts';
 import { typed } from './typed.ts';
 
 const endings = ['.yaml', '.yml'];
-/** The job files that come with the package. */
-const examples = inPackage('jobs');
+/** Job files that come with the package. Nobody's jobs, until they are copied. */
+const examples = inPackage('jobs/examples');
 
 /** A job file: its path as shown to people, its text, and its name without folder and ending. */
 export interface JobFileText {
@@ -20,20 +20,18 @@ export interface JobFileText {
 }
 
 /**
- * Reads a job file by its path, or by its name in `jobs/` without the ending. Without `jobs/` in `cwd`, a name means one of the
- * package's examples; with it, a mistyped name must not spend requests on an example. Paths are relative to `cwd`.
- * @throws ConfigError that suggests the nearest job file
+ * Reads a job file by its path, or by its name in `jobs/` without the ending. Paths are relative to `cwd`.
+ * @throws ConfigError that suggests the nearest job file, or how to copy the example of this name
  */
 export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobFileText> {
   const isPath = /[\\/]/.test(nameOrPath) || endings.includes(extname(nameOrPath));
-  const folder = existsSync(resolve(cwd, 'jobs')) ? 'jobs' : examples;
-  const candidates = isPath ? [nameOrPath] : endings.map((ending) => join(folder, nameOrPath + ending));
+  const candidates = isPath ? [nameOrPath] : endings.map((ending) => join('jobs', nameOrPath + ending));
   for (const path of candidates) {
     const text = await readIfThere(resolve(cwd, path), path);
     if (text !== undefined) return { path, name: jobNameOf(path), text };
   }
   // A file whose name is written in another normal form, as macOS does.
-  const inFolder = isPath ? dirname(nameOrPath) : folder;
+  const inFolder = isPath ? dirname(nameOrPath) : 'jobs';
   const name = isPath ? jobNameOf(nameOrPath) : oneName(nameOrPath);
   const other = (await jobFilesIn(inFolder, cwd)).find(
     (path) => jobNameOf(path) === name && (!isPath || extname(path) === extname(nameOrPath)),
@@ -44,7 +42,7 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
 
 /** Returns the word that names a file's job in a command: its name if it is in `jobs/`, else its path. */
 export function typedJob(path: string): string {
-  return typed(['jobs', examples].includes(dirname(path)) ? jobNameOf(path) : path);
+  return typed(dirname(path) === 'jobs' ? jobNameOf(path) : path);
 }
 
 /** Returns the name of a file's job: without folder and ending, however the file system writes it. */
@@ -95,29 +93,24 @@ function refuseTwin(absolute: string, path: string): void {
 }
 
 async function notFound(nameOrPath: string, candidates: readonly string[], cwd: string) {
-  const { paths } = await allJobFiles(cwd);
-  const known = paths.map(jobNameOf);
-  const hint = known.length > 0 ? knownNames(jobNameOf(nameOrPath), known) : 'gmsi init makes a first one.';
   return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
-    hint,
+    hint: await hintFor(jobNameOf(nameOrPath), cwd),
   });
 }
 
-/** Returns the job files that can be named without a path: those in `jobs/`, or the package's examples without that folder. */
-export async function allJobFiles(
-  cwd: string,
-): Promise<{ readonly folder: string; readonly paths: string[]; readonly areExamples: boolean }> {
-  const areExamples = !existsSync(resolve(cwd, 'jobs'));
-  const folder = areExamples ? examples : 'jobs';
-  return { folder, paths: await jobFilesIn(folder, cwd), areExamples };
+async function hintFor(name: string, cwd: string): Promise<string> {
+  const known = (await jobFilesIn('jobs', cwd)).map(jobNameOf);
+  const example = (await jobFilesIn(examples, cwd)).find((path) => jobNameOf(path) === name);
+  if (example !== undefined && !known.includes(name)) {
+    const toMake = existsSync(resolve(cwd, 'jobs')) ? '' : 'mkdir jobs && ';
+    return `It is an example. To make it your job: ${toMake}cp ${typed(relative(cwd, example))} jobs/`;
+  }
+  return known.length > 0 ? knownNames(name, known) : `gmsi init makes a first one. ${aboutExamples(cwd)}`;
 }
 
-/** True for a file that is one of the package's examples, unchanged: in a copy of them, or in a clone. */
-export async function isExample(path: string, cwd: string): Promise<boolean> {
-  const bytesOf = (path: string) => readInFolder(path, path).catch(() => undefined);
-  const bytes = await bytesOf(resolve(cwd, path));
-  const example = await bytesOf(join(examples, basename(path)));
-  return bytes !== undefined && example?.equals(bytes) === true;
+/** Says where the examples are. */
+export function aboutExamples(cwd: string): string {
+  return `Examples to copy into jobs/: ${typed(relative(cwd, examples))}`;
 }
 
 /** Returns the paths of the job files in a folder, sorted by name; none if there is no such folder. */

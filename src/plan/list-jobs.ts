@@ -1,5 +1,5 @@
 import type { Temporal } from 'temporal-polyfill';
-import { allJobFiles, isExample, jobNameOf } from '../config/find-job-file.ts';
+import { jobFilesIn } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { jobFromDefinition, readJob } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
@@ -12,15 +12,9 @@ export interface BrokenJob {
   readonly error: Error;
 }
 
-/**
- * Reads all job files of a folder, or the program's examples if it has no folder `jobs/`. `unchanged` are the names of those that
- * are examples, too.
- */
+/** Reads all job files in `jobs/`. */
 export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
-  const { paths, areExamples } = await allJobFiles(cwd);
-  const isUnchanged = await Promise.all(paths.map((path) => isExample(path, cwd)));
-  const unchanged = new Set(paths.filter((_, index) => isUnchanged[index]).map(jobNameOf));
-  return { areExamples, unchanged, ...(await readJobsApart(paths, cwd, today)) };
+  return readJobsApart(await jobFilesIn('jobs', cwd), cwd, today);
 }
 
 /** Reads job files by name or path, each on its own, so that a broken one hides no other. */

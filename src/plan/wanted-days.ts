@@ -34,9 +34,8 @@ export async function wantedByJobs(
     readonly named?: readonly Job[];
   },
 ): Promise<WantedByJobs> {
-  const { jobs, broken, areExamples } = await readAllJobs(cwd, today);
-  if (areExamples || jobs.length + broken.length === 0)
-    return { unknown: 'there is no job file in jobs/ here' };
+  const { jobs, broken } = await readAllJobs(cwd, today);
+  if (jobs.length + broken.length === 0) return { unknown: 'there is no job file in jobs/ here' };
   if (broken[0]) return { unknown: broken[0].error.message };
   const workers = await workersByJob(db, leaseSeconds);
   const isInForce = (job: string) => jobs.every(({ name }) => name !== job) || (workers.get(job) ?? 0) > 0;

@@ -1,6 +1,5 @@
 import type { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import { jobNameOf } from '../config/find-job-file.ts';
 import { type JobStanding, listJob, standingsReader } from '../observe/job-standing.ts';
 import { dayAt } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
@@ -86,13 +85,8 @@ export function jobsEndpoint(
   const standings = standingsReader(warehouse, of);
   async function read(): Promise<JobShown[]> {
     const today = dayAt(of.clock());
-    const all = await readAllJobs(cwd, today);
-    // The program's examples are not the user's jobs, unless a copy of one was loaded.
-    if (all.areExamples) return [];
+    const { jobs, broken } = await readAllJobs(cwd, today);
     const lastLoads = await lastLoadOfJobs(warehouse);
-    const isOwn = (name: string) => !all.unchanged.has(name) || lastLoads.has(name);
-    const jobs = all.jobs.filter(({ name }) => isOwn(name));
-    const broken = all.broken.filter(({ path }) => isOwn(jobNameOf(path)));
 
     async function shown(standing: JobStanding, before: readonly JobStanding[]): Promise<JobShown> {
       const { job, budget, problem } = standing;

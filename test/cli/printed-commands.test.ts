@@ -82,7 +82,9 @@ describe('every command that the program prints', () => {
   const jobs = [
     'desk',
     '<job>',
-    ...readdirSync(join(root, 'jobs')).map((file) => file.replace(/\.yaml$/, '')),
+    ...['jobs', 'jobs/examples']
+      .flatMap((folder) => readdirSync(join(root, folder)))
+      .map((file) => file.replace(/\.yaml$/, '')),
   ];
 
   /** @throws if the program does not take it, or a word of a sentence would be taken for a job */

@@ -10,16 +10,20 @@ import { runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 const cwd = resolve(import.meta.dirname, '../..');
-const files = readdirSync(join(cwd, 'jobs')).filter((name) => name.endsWith('.yaml'));
+const files = ['jobs', 'jobs/examples'].flatMap((folder) =>
+  readdirSync(join(cwd, folder))
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => join(folder, name)),
+);
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Enough for a page of each of some series. */
 const requests = 16;
 
-test.each(files)('jobs/%s loads rows of a sandbox, as far as its budget goes', async (file) => {
+test.each(files)('%s loads rows of a sandbox, as far as its budget goes', async (file) => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-  const written = await readJob(join('jobs', file), Temporal.PlainDate.from('2026-11-20'), cwd);
+  const written = await readJob(file, Temporal.PlainDate.from('2026-11-20'), cwd);
   const job = {
     ...written,
     startDate: Temporal.PlainDate.from('2026-10-01'),

@@ -30,17 +30,31 @@ describe('a job file is found', () => {
     expect(await readJob(nameOrPath, today, cwd)).toMatchObject({ name, path });
   });
 
-  test('by the name of one that the package brings, only if there is no folder jobs', async () => {
-    expect(await refusal('g7-inflation')).toBeInstanceOf(ConfigError);
+  test('by the path of an example, and by its name once it is copied, as the error says', async () => {
+    const root = fileURLToPath(new URL('../..', import.meta.url));
+    const path = 'jobs/examples/g7-inflation.yaml';
+    expect(await readJob(path, today, root)).toMatchObject({ name: 'g7-inflation', path });
+    const { hint } = (await readJob('g7-inflation', today, root).catch((error) => error)) as ConfigError;
+    expect(hint).toBe(`It is an example. To make it your job: cp ${path} jobs/`);
+
+    // Elsewhere, the examples are in the package.
     await rm(join(cwd, 'jobs'), { recursive: true });
-    const path = fileURLToPath(new URL('../../jobs/g7-inflation.yaml', import.meta.url));
-    expect(await readJob('g7-inflation', today, cwd)).toMatchObject({ name: 'g7-inflation', path });
-    expect(await refusal('g7-inflatoin')).toMatchObject({
-      hint: expect.stringContaining('Did you mean g7-inflation?'),
-    });
-    expect(await refusal('xyz')).toMatchObject({ hint: expect.stringContaining(', g7-inflation, ') });
-    expect(await refusal('jobs/g7-inflation.yaml')).toMatchObject({
-      hint: expect.stringContaining('Did you mean g7-inflation?'),
+    for (const wrong of ['g7-inflation', 'jobs/g7-inflation.yaml']) {
+      const error = (await refusal(wrong)) as ConfigError;
+      const command = /^It is an example\. To make it your job: (mkdir jobs && cp \S+ jobs\/)$/.exec(
+        error.hint!,
+      );
+      execFileSync('sh', ['-c', command![1]!], { cwd });
+      expect(await readJob(wrong, today, cwd)).toMatchObject({ path: 'jobs/g7-inflation.yaml' });
+      expect(await refusal('g7-inflation.yaml')).toMatchObject({
+        hint: 'Did you mean g7-inflation? Known names: g7-inflation.',
+      });
+      await rm(join(cwd, 'jobs'), { recursive: true });
+    }
+    expect(await refusal('xyz')).toMatchObject({
+      hint: expect.stringMatching(
+        /^gmsi init makes a first one\. Examples to copy into jobs\/: \S+jobs\/examples$/,
+      ),
     });
   });
 

@@ -31,7 +31,7 @@ describe('the package', () => {
     for (const folder of ['migrations', 'migrations/repeatable'])
       for (const name of readdirSync(`${root}${folder}`).filter((name) => name.endsWith('.sql')))
         expect(packed).toContain(`${folder}/${name}`);
-    for (const folder of ['jobs', 'jobs/checks'])
+    for (const folder of ['jobs', 'jobs/checks', 'jobs/examples'])
       for (const { name } of readdirSync(`${root}${folder}`, { withFileTypes: true }).filter((it) =>
         it.isFile(),
       ))

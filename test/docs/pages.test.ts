@@ -52,18 +52,38 @@ test('every job file that is printed can be run', () => {
   for (const { place, text } of jobs) parseJob({ path: place, name: 'printed', text }, today);
 });
 
-test('jobs/ has a job for every feed', async () => {
-  const names = readdirSync(join(root, 'jobs')).filter((name) => name.endsWith('.yaml'));
-  const jobs = await Promise.all(names.map((name) => readJob(`jobs/${name}`, today, root)));
+const jobFiles = (folder: string) => readdirSync(join(root, folder)).filter((name) => name.endsWith('.yaml'));
+
+test('a fresh clone has one job, the demo: nobody asked for the examples', async () => {
+  expect(jobFiles('jobs')).toEqual(['demo.yaml']);
+});
+
+test('jobs/examples/ has a job for every feed', async () => {
+  const jobs = await Promise.all(
+    jobFiles('jobs/examples').map((name) => readJob(`jobs/examples/${name}`, today, root)),
+  );
   expect(new Set(jobs.map(({ feed }) => feed))).toEqual(new Set(catalog.keys()));
 });
 
-test('every job in jobs/ that is named on a command line is there', async () => {
-  const commands = pages.flatMap(({ text }) => [
-    ...text.matchAll(/gmsi (?:plan|backfill|status) (jobs\/[\w-]+\.yaml)/g),
-  ]);
-  expect(commands).not.toHaveLength(0);
-  for (const [, path = ''] of commands) await readJob(path, today, root);
+test('editors find the schema from an example, there and once it is copied', () => {
+  for (const name of jobFiles('jobs/examples'))
+    expect(readFileSync(join(root, 'jobs/examples', name), 'utf8')).toMatch(
+      /^# yaml-language-server: \$schema=\.\/job\.schema\.json\n/,
+    );
+  const { $ref } = JSON.parse(readFileSync(join(root, 'jobs/examples/job.schema.json'), 'utf8'));
+  expect(join('jobs/examples', $ref)).toBe('jobs/job.schema.json');
+});
+
+test('every example that is copied on a page is there, and so is every job named by its path, once they are copied', () => {
+  const texts = [...pages.map(({ text }) => text), readFileSync(join(root, 'docker-compose.yml'), 'utf8')];
+  const named = (pattern: RegExp) =>
+    texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name));
+  const copied = named(/\bcp jobs\/examples\/([\w-]+\.yaml) /g);
+  expect(copied).toContain('g7-inflation.yaml');
+  expect(jobFiles('jobs/examples')).toEqual(expect.arrayContaining(copied));
+  const run = named(/gmsi \w+ jobs\/([\w-]+\.yaml)/g);
+  expect(run).not.toHaveLength(0);
+  expect([...copied, ...jobFiles('jobs')]).toEqual(expect.arrayContaining(run));
 });
 
 test('every npm script and every test that is named on a page is there', () => {

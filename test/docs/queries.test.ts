@@ -11,7 +11,7 @@ import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { docPages, fencesOf, root, sqlMarked } from './pages.ts';
 
 /**
- * Queries of the documentation, run against a part of what `npm start` loads and days of the jobs of jobs/, one a feed. A
+ * Queries of the documentation, run against a part of what `npm start` loads and days of the example jobs, one a feed. A
  * block of SQL without a mark must return rows; `may-be-empty` lets it return none, and so do marks that begin with `find-`.
  * Other marks are for other tests.
  */
@@ -26,7 +26,7 @@ const queries = docPages()
 const jobsOfFeeds = [...catalog.keys()]
   .filter((feed) => feed !== 'gmsi-headlines')
   .map((feed) => {
-    const file = parse(readFileSync(join(root, `jobs/${feed}.yaml`), 'utf8'));
+    const file = parse(readFileSync(join(root, `jobs/examples/${feed}.yaml`), 'utf8'));
     const names = file.countries && { countries: ['US', 'NO'], topics: ['Inflation-Food'] };
     const period = { start_date: '2025-12-01', end_date: '2025-12-07' };
     return { countries: undefined, topics: undefined, ...file, ...names, ...period };

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
@@ -590,16 +590,12 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await expect.poll(() => banner.allInnerTexts()).toEqual([told]);
   });
 
-  it('says what is loaded without a job, finds nothing wrong with unchanged examples, and shows each answer as it comes', async () => {
+  it('says what is loaded without a job, and shows each answer as it comes', async () => {
     await using today = await aToday({});
-    for (const name of await readdir(inPackage('jobs')))
-      if (name.endsWith('.yaml'))
-        await copyFile(join(inPackage('jobs'), name), join(today.folder, 'jobs', name));
     await today.load('food');
     await today.open();
     await textOf(today.summary).toMatch(/^1 series, last requested day .*; nothing failed/);
     expect(await today.page.locator('.causes').count()).toBe(0);
-    expect(await today.page.getByText(/never loaded|g7-inflation/).count()).toBe(0);
     await today.page.route(/api.loads/, () => {});
     await today.page.reload();
     await today.page.getByText(/requests\. No job sets a budget\./).waitFor();

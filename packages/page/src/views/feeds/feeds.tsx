@@ -48,8 +48,8 @@ type Loaded = Answer<'feeds'>['rows'];
 const NothingLoaded = () => (
   <p class="empty">
     No index and no news of assets or countries is loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says
-    what loading a job costs, without a request: of <code>jobs/ticker-index.yaml</code> or{' '}
-    <code>jobs/gmsi-index.yaml</code>, for instance.
+    what loading a job costs, without a request: of the examples <code>ticker-index.yaml</code> or{' '}
+    <code>gmsi-index.yaml</code>, for instance.
   </p>
 );
 
@@ -129,7 +129,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
       {subject === undefined ? (
         <p class={subjects ? 'empty' : 'quiet waiting'}>
           {subjects
-            ? `No rows of ${feed} are loaded yet. A job such as jobs/${feed}.yaml loads it.`
+            ? `No rows of ${feed} are loaded yet. A job such as the example ${feed}.yaml loads it.`
             : 'Asking …'}
         </p>
       ) : (
