@@ -3,8 +3,15 @@ import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import type { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
+import {
+  type JobState,
+  type ListedJob,
+  listJob,
+  standingsReader,
+  stateOfJob,
+} from '../observe/job-standing.ts';
 import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
+import { runningJobs } from '../questions/runs.ts';
 import {
   asTyped,
   type Cell,
@@ -18,20 +25,30 @@ import {
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeEmptied } from './load-summary.ts';
 
-/** A job, the path of its file, and the days whose rows are gone. */
+/** A job, its state, the path of its file, and the days whose rows are gone. */
 export type JobOfFile = Omit<ListedJob, 'completeness'> & {
+  readonly state: JobState;
+  readonly why: string | null;
+  /** True if its budget of the month is spent. */
+  readonly isSpent: boolean;
   readonly path: string;
   readonly emptied: EmptiedDays | null;
 };
 
 /** Lists jobs; those that name something that the service does not list are `unresolved`. */
-export async function listJobs(session: Session, db: Warehouse, jobs: readonly Job[]) {
+export async function listJobs(
+  session: Session,
+  db: Warehouse,
+  jobs: readonly Job[],
+  isSpent: (job: Job) => boolean,
+) {
   const listed: JobOfFile[] = [];
   const unresolved: JobFileError[] = [];
   const { clock, config } = session;
   // Nobody asks for budgets here, and they take a while.
   const about = { apiKey: undefined, clock, leaseSeconds: config.leaseSeconds };
   const readStandings = standingsReader(db, about);
+  const running = await runningJobs(db, config.leaseSeconds);
   for (const standing of await readStandings(jobs)) {
     if (standing.problem) {
       unresolved.push(standing.problem);
@@ -40,15 +57,26 @@ export async function listJobs(session: Session, db: Warehouse, jobs: readonly J
     const { completeness: _, ...one } = await listJob(db, standing, today(session));
     const { job, scope } = standing;
     const emptied = scope && (await emptiedDays(db, feedNamed(job.feed).table, scope));
-    listed.push({ ...one, path: job.path, emptied: emptied ?? null });
+    const now = { isRunning: running.has(job.name), isSpent: isSpent(job) };
+    listed.push({
+      ...one,
+      ...stateOfJob(standing, one, now),
+      isSpent: now.isSpent,
+      path: job.path,
+      emptied: emptied ?? null,
+    });
   }
   return { listed, unresolved };
 }
+
+const styles = { good: 'green', working: 'green', behind: 'yellow', failing: 'red', stopped: 'red' } as const;
 
 /** Describes jobs: how far each is loaded, who runs it and when; then what is missing or late, and the command that loads it. */
 export function describeJobs(jobs: readonly JobOfFile[]): string {
   const columns: Columns<JobOfFile> = {
     job: 'job',
+    state: ({ state }) => ({ text: state, style: styles[state] }),
+    why: 'why',
     feed: 'feed',
     from: 'from',
     to: 'to',
@@ -60,7 +88,9 @@ export function describeJobs(jobs: readonly JobOfFile[]): string {
         : { text: share(covered, wanted), style: isComplete ? 'green' : 'yellow' },
     'next run (UTC)': nextRunOf,
   };
-  const shown = tableOf(jobs, columns, { least: ['feed', 'from', 'to', 'series complete'] });
+  const shown = tableOf(jobs, columns, {
+    least: ['feed', 'from', 'to', 'series complete', 'next run (UTC)'],
+  });
   return [shown, ...notesOn(jobs)].join('\n\n');
 }
 

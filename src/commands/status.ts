@@ -2,6 +2,7 @@ import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { typed } from '../config/typed.ts';
+import { exitCodes } from '../exit.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
@@ -40,12 +41,19 @@ const define = (status: Command) =>
   status
     .argument('[job...]', aJob)
     .option('--days', 'only the days that are missing: for each series, why, and what loads them')
-    .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --days'));
+    .option(
+      '--check',
+      'end with 0 only if every job is good or working; else with 1, or 75 if only the budget is spent',
+    )
+    .addHelpText(
+      'after',
+      examples('gmsi status', 'gmsi status g7-inflation --days', 'gmsi status --check --quiet'),
+    );
 
 const most = { gaps: 8, loads: 5 };
 
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
-export const status = gmsiCommand({ define }, async (session, names, { days }) => {
+export const status = gmsiCommand({ define }, async (session, names, { days, check }) => {
   const jobs = await readJobs(session, names);
   if (days)
     return showDays(
@@ -55,7 +63,16 @@ export const status = gmsiCommand({ define }, async (session, names, { days }) =
   await using warehouse = await openWarehouse(session);
   const found = await readStatus(session, warehouse, jobs);
   printResult(session, snakeCased(found), () => `${describe(found)}\n${nextOf(session, found)}`);
+  return check ? codeOf(found) : exitCodes.done;
 });
+
+/** Returns the exit code of `gmsi status --check`. */
+function codeOf({ jobs, broken = [] }: Status): number {
+  const bad = jobs.filter(({ state }) => state !== 'good' && state !== 'working');
+  if (bad.length + broken.length === 0) return exitCodes.done;
+  const isOfBudget = broken.length === 0 && bad.every(({ state, isSpent }) => state === 'stopped' && isSpent);
+  return isOfBudget ? exitCodes.budget : exitCodes.incomplete;
+}
 
 async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
   const { leaseSeconds, apiKey } = session.config;
@@ -67,7 +84,10 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const { jobs: own, broken } = isOfAll
     ? await readAllJobs(process.cwd(), today(session))
     : { jobs, broken: [] };
-  const { listed, unresolved } = await listJobs(session, db, own);
+  const budgets = await budgetsOf(session, db, own);
+  const isSpent = ({ name }: Job) =>
+    budgets.some(({ jobs, used, limit }) => jobs.includes(name) && used >= limit);
+  const { listed, unresolved } = await listJobs(session, db, own, isSpent);
   if (!isOfAll && unresolved[0]) throw unresolved[0];
   const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
   const reports: JobReport[] = listed.map((one, at) => ({ ...one, ...details[at]?.shown }));
@@ -94,7 +114,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
     loads: await rowsOf(lastLoads(leaseSeconds, most.loads, of(names))),
     rescorings: await rowsOf(rescorings({ jobs: of(names) })),
     requests: await rowsOf(requestsByKey(monthOf(session.clock()), apiKey ? countedAs(apiKey) : null)),
-    budgets: await budgetsOf(session, db, own),
+    budgets,
   };
 }
 

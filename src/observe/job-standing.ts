@@ -127,6 +127,46 @@ export function lateness({
   };
 }
 
+/**
+ * - `good`: every day that no longer changes is loaded
+ * - `working`: a load of it is running
+ * - `behind`: days or windows are missing
+ * - `failing`: it cannot run, windows have failed or were refused, or it is late
+ * - `stopped`: nothing loads it: no worker runs its schedule, or the month's requests are spent
+ */
+export type JobState = 'good' | 'working' | 'behind' | 'failing' | 'stopped';
+
+/**
+ * Concludes the state of a job, the worst first, and why in a few words.
+ * @param now a load of it is running; its budget is spent
+ */
+export function stateOfJob(
+  { notListed }: Pick<JobStanding, 'notListed'>,
+  job: Omit<ListedJob, 'completeness'>,
+  now: { readonly isRunning: boolean; readonly isSpent: boolean },
+): { readonly state: JobState; readonly why: string | null } {
+  const { failed = 0, refused = 0, open = 0 } = job.windows ?? {};
+  if (failed + refused > 0)
+    return { state: 'failing', why: windowsThat([failed, 'failed'], [refused, 'were refused']) };
+  if (notListed) return { state: 'failing', why: `not listed: ${notListed.names.join(', ')}` };
+  if (job.late !== null) return { state: 'failing', why: 'late' };
+  if (now.isRunning) return { state: 'working', why: null };
+  if (job.isComplete && !job.isScheduled) return { state: 'good', why: null };
+  if (now.isSpent) return { state: 'stopped', why: "the month's requests are spent" };
+  if (job.isScheduled && job.workers === 0) return { state: 'stopped', why: 'no worker runs it' };
+  if (job.series === null) return { state: 'behind', why: 'its series are not known yet' };
+  if (job.isComplete !== false) return { state: 'good', why: null };
+  const lacks = (job.wanted ?? 0) - (job.covered ?? 0);
+  return {
+    state: 'behind',
+    why: lacks > 0 ? `${count(lacks, 'day')} missing` : `${count(open, 'window')} left`,
+  };
+}
+
+function windowsThat(...parts: readonly (readonly [number, string])[]): string {
+  return parts.flatMap(([many, did]) => (many > 0 ? `${count(many, 'window')} ${did}` : [])).join(', ');
+}
+
 /** What gmsi status and the page show of a job. */
 export type ListedJob = Awaited<ReturnType<typeof listJob>>;
 

@@ -1,6 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Day } from '../warehouse/database.ts';
+import type { Database, Day } from '../warehouse/database.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
 import { hasLivingProcess, isAlive } from '../warehouse/tables/processes.ts';
 import { question, type RowOf, text, timeText } from './reading.ts';
@@ -56,6 +56,13 @@ export function lastLoads(leaseSeconds: number, atMost: number, jobs?: readonly 
       order by ${stateOfLoad(leaseSeconds)} = 'running' desc, load_id desc
       limit ${atMost}::int`,
   );
+}
+
+/** Returns the jobs of which a load is running. */
+export async function runningJobs(db: Kysely<Database>, leaseSeconds: number): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ job: string }>`
+    select distinct job from gmsi.loads where ${stateOfLoad(leaseSeconds)} = 'running'`.execute(db);
+  return new Set(rows.map(({ job }) => job));
 }
 
 /** A load in which the service had given many headlines new scores. */

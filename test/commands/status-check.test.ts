@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
+import { gmsiHere } from '../cli/in-process.ts';
+import { aPlace } from '../cli/place.ts';
+import { aWindowIn, forgetOpenIn, sqlIn } from '../support/warehouse-state.ts';
+
+const desk = {
+  countries: ['US'],
+  topics: ['Inflation-Food'],
+  start_date: '2026-01-01',
+  end_date: '2026-01-31',
+};
+
+it('status --check ends with 0 only if every job is good or working, and says why not', async () => {
+  await using place = await aPlace({ volume: 0.02 });
+  const { db } = place.warehouse;
+  const write = (more: object = {}) => place.folder.write('jobs/desk.yaml', { ...desk, ...more });
+  const run = (...args: string[]) => gmsiHere(args, place.setting);
+  const told = async () => {
+    const { jobs } = JSON.parse((await run('status', '--json')).stdout);
+    const { code } = await run('status', '--check');
+    return [jobs[0].state, jobs[0].why, code];
+  };
+  await write();
+  expect(await told()).toEqual(['behind', 'its series are not known yet', 1]);
+  await run('lookups');
+  expect(await told()).toEqual(['behind', '31 days missing', 1]);
+  await sqlIn(
+    db,
+  )`insert into gmsi.loads (command, job, feed, run_by, process_id) values ('backfill', 'desk', 'gmsi-headlines', 'test', 'own')`;
+  expect(await told()).toEqual(['behind', '31 days missing', 1]);
+  await registerProcess(db, {
+    ...{ process_id: 'own', command: 'backfill', run_by: 'here', version: 'test', concurrency: null },
+  });
+  expect(await told()).toEqual(['working', null, 0]);
+  await sqlIn(db)`update gmsi.loads set finished_at = now(), outcome = 'interrupted'`;
+  await run('backfill', 'desk');
+  expect(await told()).toEqual(['good', null, 0]);
+  expect((await run('status')).stdout).toMatch(/^desk +good +gmsi-headlines/m);
+
+  await aWindowIn(db, '2026-01-01', '2026-01-02', { state: 'failed', last_error: 'No answer' });
+  expect(await told()).toEqual(['failing', '1 window failed', 1]);
+  await forgetOpenIn(db);
+  await aWindowIn(db, '2026-01-01', '2026-01-02', { state: 'pending' });
+  expect(await told()).toEqual(['behind', '1 window left', 1]);
+  await forgetOpenIn(db);
+
+  // Nothing more is to be requested.
+  await write({ budget: { requests_per_month: 1 } });
+  expect(await told()).toEqual(['good', null, 0]);
+  await write({ schedule: { backfill: '0 1 * * *' } });
+  expect(await told()).toEqual(['stopped', 'no worker runs it', 1]);
+  await write({ schedule: { backfill: '0 1 * * *' }, budget: { requests_per_month: 1 } });
+  expect(await told()).toEqual(['stopped', "the month's requests are spent", 75]);
+  await write({ alerts: { max_lag: 'P5D' }, end_date: 'today' });
+  expect(await told()).toEqual(['failing', 'late', 1]);
+  await write();
+  await place.folder.write('jobs/other.yaml', 'countries: [US');
+  expect(await told()).toEqual(['good', null, 1]);
+});
