@@ -34,7 +34,7 @@ export function readConfig(
   cwd = process.cwd(),
   drafted: Environment = {},
 ) {
-  const env = withoutEmpty({ ...readDotenv(cwd), ...drafted, ...withoutEmpty(processEnvironment) });
+  const env = withoutEmpty({ ...readDotenv(cwd), ...drafted, ...processEnvironment });
   const plain = readPlain(env);
   const proxyFor = readProxies({
     HTTPS_PROXY: env.HTTPS_PROXY,
@@ -95,8 +95,10 @@ export function readConfig(
 
 /** Returns the variables of a `.env` with these values that the environment overrides with another value. */
 export function overruled(dotenv: Environment, processEnvironment: Environment = process.env): string[] {
-  const real = withoutEmpty(processEnvironment);
-  return Object.keys(dotenv).filter((name) => real[name] !== undefined && real[name] !== dotenv[name]);
+  const real = processEnvironment;
+  return Object.keys(dotenv).filter(
+    (name) => real[name] !== undefined && real[name] !== (dotenv[name] ?? ''),
+  );
 }
 
 /**
@@ -161,7 +163,8 @@ function readDotenv(cwd: string): Environment {
 }
 
 /**
- * Removes empty variables: they count as not set, because compose files and CI write empty ones. Those of proxies get their
+ * Removes empty variables: they count as not set, because compose files and CI write empty ones; an empty one of the environment
+ * also unsets that of `.env`. Those of proxies get their
  * names in capitals; if a proxy is set in both cases, the lower case counts, as for curl.
  */
 function withoutEmpty(env: Environment): Environment {

@@ -30,6 +30,15 @@ describe('a .env file', () => {
     expect((await configOf(text)).apiKey!.reveal()).toBe(secret);
   });
 
+  it('gives way to the environment, also to a variable that is empty there', async () => {
+    await using folder = await aFolder();
+    await writeFile(join(folder.path, '.env'), 'DATABASE_URL=postgres://h/db\nGMSI_API_KEY=old\n');
+    const read = (env: Record<string, string>) => readConfig(env, folder.path);
+    expect(read({}).warehouse.kind).toBe('url');
+    expect(read({ DATABASE_URL: '' }).warehouse.kind).toBe('embedded');
+    expect(read({ GMSI_API_KEY: ' ' }).apiKey).toBeUndefined();
+  });
+
   it.each([
     ['a name without =', `LOG_LEVEL=info\nGMSI_API_KEY\n`, /line 2: GMSI_API_KEY is not read as/],
     ['a blank for the =', `GMSI_API_KEY ${secret}\n`, /line 1: GMSI_API_KEY is not read as/],

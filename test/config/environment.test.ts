@@ -37,7 +37,8 @@ describe('the environment', () => {
 
 it('says which variables win over a .env', () => {
   const dotenv = { GMSI_API_KEY: 'a', GMSI_BASE_URL: 'http://b', DATABASE_URL: undefined };
-  expect(overruled(dotenv, { GMSI_API_KEY: 'a', GMSI_BASE_URL: '', HOME: '/' })).toEqual([]);
+  expect(overruled(dotenv, { GMSI_API_KEY: 'a', DATABASE_URL: '', HOME: '/' })).toEqual([]);
+  expect(overruled(dotenv, { GMSI_BASE_URL: '' })).toEqual(['GMSI_BASE_URL']);
   expect(overruled(dotenv, { GMSI_API_KEY: 'b', DATABASE_URL: 'c' })).toEqual([
     'GMSI_API_KEY',
     'DATABASE_URL',
