@@ -90,6 +90,7 @@ const groups: Readonly<Record<string, Listed<string>>> = {
         return import('./commands/work.ts');
       },
     ],
+    budget: ['show the requests booked for each key, or correct them', () => import('./commands/budget.ts')],
     repair: ['read rejected records and extra fields again', () => import('./commands/repair.ts')],
     move: [
       'bring everything of the warehouse in use into another, empty database',

@@ -141,7 +141,7 @@ comment on table gmsi.api_usage is 'Requests booked per API key, or per account 
 comment on column gmsi.api_usage.key_fingerprint is 'The account; without one, the start of the SHA-256 hash of the key. The key itself is never stored.';
 comment on column gmsi.api_usage.month is 'First day of the month (UTC).';
 comment on column gmsi.api_usage.requests is 'Requests booked.';
-comment on column gmsi.api_usage.updated_at is 'When a request was last booked, or its booking was cancelled because it was not sent.';
+comment on column gmsi.api_usage.updated_at is 'When a request was last booked, its booking was cancelled because it was not sent, or gmsi budget changed the count.';
 
 comment on table gmsi.request_rate is 'One row per API key, or per account (GMSI_ACCOUNT): the leaky bucket that limits the requests of all its processes. Written a few times a second while a load runs.';
 comment on column gmsi.request_rate.key_fingerprint is 'As in gmsi.api_usage.';

@@ -4,7 +4,7 @@ import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes, explain } from '../exit.ts';
-import { type BrokenJob, readJobsApart } from '../plan/list-jobs.ts';
+import { type BrokenJob, readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { printError } from '../terminal/print.ts';
 
 /** The jobs of a command, and those of several whose files are wrong: they do not stop the others. */
@@ -64,4 +64,9 @@ export async function forEachJob<Result>(
 export function reportBroken(broken: readonly BrokenJob[]): number {
   for (const { error } of broken) printError(explain(error, false));
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
+}
+
+/** Reads all jobs of the working directory; those whose files are wrong come apart. */
+export function ownJobs(session: Session) {
+  return readAllJobs(process.cwd(), today(session));
 }

@@ -3,7 +3,6 @@ import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { typed } from '../config/typed.ts';
 import { exitCodes } from '../exit.ts';
-import { readAllJobs } from '../plan/list-jobs.ts';
 import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
@@ -24,17 +23,17 @@ import {
   minute,
   nextStep,
   number,
-  ofLimit,
   sayingAsTyped,
   share,
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
-import { usedRequests } from '../warehouse/tables/requests.ts';
+import { budgetsOf, describeBudget, requestColumns } from './budget.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeEmptied, describeHistoryLimit, describeSettling } from './load-summary.ts';
+import { ownJobs } from './named-jobs.ts';
 import { plannedScope, showDays, unknownSeries } from './status-days.ts';
 
 const define = (status: Command) =>
@@ -55,11 +54,7 @@ const most = { gaps: 8, loads: 5 };
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export const status = gmsiCommand({ define }, async (session, names, { days, check }) => {
   const jobs = await readJobs(session, names);
-  if (days)
-    return showDays(
-      session,
-      jobs.length > 0 ? jobs : (await readAllJobs(process.cwd(), today(session))).jobs,
-    );
+  if (days) return showDays(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   await using warehouse = await openWarehouse(session);
   const found = await readStatus(session, warehouse, jobs);
   printResult(session, snakeCased(found), () => `${describe(found)}\n${nextOf(session, found)}`);
@@ -81,9 +76,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const isOfAll = jobs.length === 0;
   const of = <Named>(named: Named) => (isOfAll ? undefined : named);
   const names = jobs.map(({ name }) => name);
-  const { jobs: own, broken } = isOfAll
-    ? await readAllJobs(process.cwd(), today(session))
-    : { jobs, broken: [] };
+  const { jobs: own, broken } = isOfAll ? await ownJobs(session) : { jobs, broken: [] };
   const budgets = await budgetsOf(session, db, own);
   const isSpent = ({ name }: Job) =>
     budgets.some(({ jobs, used, limit }) => jobs.includes(name) && used >= limit);
@@ -113,7 +106,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
       .map((one) => ({ ...one, workers: runBy.get(one.job) ?? 0 })),
     loads: await rowsOf(lastLoads(leaseSeconds, most.loads, of(names))),
     rescorings: await rowsOf(rescorings({ jobs: of(names) })),
-    requests: await rowsOf(requestsByKey(monthOf(session.clock()), apiKey ? countedAs(apiKey) : null)),
+    requests: await rowsOf(requestsByKey(apiKey ? countedAs(apiKey) : null, monthOf(session.clock()))),
     budgets,
   };
 }
@@ -246,11 +239,6 @@ const scheduleColumns: Columns<Rows['schedules']> = {
   failed: 'windows_failed',
   records: 'records',
 };
-const requestColumns: Columns<Rows['requests']> = {
-  key: ({ key, is_own }) => (is_own ? `${key} (this key)` : key),
-  requests: 'requests',
-};
-
 /** The columns that a narrow terminal does without, the least important first. */
 const least = ['match type', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
 
@@ -314,22 +302,4 @@ function stateOf(of: Rows['schedules']): string {
   if (resumes_at !== null) return `paused (${of.paused_because}) until ${minute(resumes_at)} UTC`;
   if (finished_at !== null) return `${outcome} at ${minute(finished_at)} UTC`;
   return of.records === null ? 'not due yet' : 'loading, by a command';
-}
-
-/** Returns the budgets of jobs and what is used of them this month; none without a key, because each key has its own count. */
-async function budgetsOf({ config: { apiKey }, clock }: Session, db: Warehouse, jobs: readonly Job[]) {
-  if (!apiKey) return [];
-  const month = monthOf(clock());
-  const used = await usedRequests(db, countedAs(apiKey), month);
-  const budgets = new Map(jobs.map(({ budget }) => [JSON.stringify(budget), budget]));
-  return [...budgets].map(([text, { requestsPerMonth: limit, reserve }]) => {
-    const alike = jobs.filter(({ budget }) => JSON.stringify(budget) === text);
-    return { month: month.slice(0, 7), jobs: alike.map(({ name }) => name), used, limit, reserve };
-  });
-}
-
-function describeBudget({ jobs, month, used, limit, reserve }: Rows['budgets']): string {
-  const whose = jobs.length > 3 ? count(jobs.length, 'job') : jobs.join(', ');
-  const kept = reserve > 0 ? `${number(reserve)} kept for syncs, ` : '';
-  return `${ofLimit(used, limit)} in ${month} (${share(Math.min(used, limit), limit)}), ${kept}budget of ${whose}`;
 }

@@ -125,21 +125,23 @@ export const arrivalDelays = question(
 );
 
 /** `key` is the fingerprint of an API key. */
-export const requestsRow = z.object({ key: z.string(), is_own: z.boolean(), requests: count });
+export const requestsRow = z.object({ month: text, key: z.string(), is_own: z.boolean(), requests: count });
 export type RequestsOfKey = RowOf<typeof requestsRow>;
 
 /**
- * Returns the requests booked in a month for each API key. Not for readers.
+ * Returns the requests booked for each API key, the newest month first. Not for readers.
  * @param ownKey the fingerprint of the key that this process has
+ * @param month the only month to return, as its first day
  */
-export function requestsByKey(month: Day, ownKey: string | null) {
+export function requestsByKey(ownKey: string | null, month: Day | null = null) {
   return question(
     requestsRow,
-    `Requests booked in ${month.slice(0, 7)}, by API key`,
+    `Requests booked${month ? ` in ${month.slice(0, 7)}` : ''}, by API key`,
     sql`
-      select key_fingerprint as key, coalesce(key_fingerprint = ${ownKey}::text, false) as is_own, requests
-      from gmsi.api_usage where month = ${month}::date
-      order by is_own desc, requests desc, key`,
+      select to_char(month, 'YYYY-MM') as month, key_fingerprint as key,
+             coalesce(key_fingerprint = ${ownKey}::text, false) as is_own, requests
+      from gmsi.api_usage where ${month}::date is null or month = ${month}::date
+      order by gmsi.api_usage.month desc, is_own desc, requests desc, key`,
   );
 }
 

@@ -182,7 +182,7 @@ export function warehouseEndpoints({ leaseSeconds, apiKey, clock }: Server) {
       rights: 'own',
       row: runs.requestsRow,
       // By the clock of this process, which books requests as the loads do; a browser's may be of another month.
-      ask: ({ month = monthOf(clock()) }) => runs.requestsByKey(month, ownKey),
+      ask: ({ month = monthOf(clock()) }) => runs.requestsByKey(ownKey, month),
     }),
     withoutParameters('workers', runs.livingWorkers(leaseSeconds), { rights: 'own', isLive: true }),
   ];

@@ -8,11 +8,48 @@ export async function usedRequests(db: Kysely<Database>, key: string, month: Day
   return rows[0]?.requests ?? 0;
 }
 
-/** Cancels the booking of a request that was not sent. */
+/** Cancels the booking of a request that was not sent. The count may have been set or merged since; it is never below zero. */
 export async function cancelRequest(db: Kysely<Database>, key: string, month: Day): Promise<void> {
   await sql`
-    update gmsi.api_usage set requests = requests - 1, updated_at = now()
+    update gmsi.api_usage set requests = greatest(0, requests - 1), updated_at = now()
     where key_fingerprint = ${key} and month = ${month}`.execute(db);
+}
+
+/** Returns the keys that have sent requests, also those whose count was merged into another's. */
+export async function knownKeys(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select key_fingerprint as key from gmsi.api_usage union select key_fingerprint from gmsi.request_rate
+    order by key`.execute(db);
+  return rows.map(({ key }) => key);
+}
+
+/** Sets the requests booked for a key in a month. Execute it once: repeated, it would undo what was booked in between. */
+export async function setRequests(
+  db: Kysely<Database>,
+  key: string,
+  month: Day,
+  requests: number,
+): Promise<void> {
+  await sql`
+    insert into gmsi.api_usage (key_fingerprint, month, requests) values (${key}, ${month}::date, ${requests})
+    on conflict (key_fingerprint, month) do update set requests = excluded.requests, updated_at = now()`.execute(
+    db,
+  );
+}
+
+/**
+ * Adds all that is booked for one key to another key, month by month. A process that still uses the first key books in a row
+ * of its own again, so no request is lost; merge once more after it has ended. A repetition adds nothing.
+ */
+export async function mergeRequests(db: Kysely<Database>, from: string, into: string): Promise<void> {
+  await sql`
+    with taken as (
+      delete from gmsi.api_usage where key_fingerprint = ${from} returning month, requests
+    )
+    insert into gmsi.api_usage as usage (key_fingerprint, month, requests)
+    select ${into}, month, requests from taken
+    on conflict (key_fingerprint, month) do update
+    set requests = usage.requests + excluded.requests, updated_at = now()`.execute(db);
 }
 
 /** A request to be sent with a key. */
