@@ -137,7 +137,8 @@ async function timePlan(
     });
   }
   const steps = Object.fromEntries(Object.entries(times).map(([name, took]) => [name, median(took)]));
-  return { seconds: Object.values(steps).reduce((sum, took) => sum + took, 0), steps };
+  // Only an adaptive cadence asks for habits.
+  return { seconds: steps.findSyncBegin! + steps.findGaps!, steps };
 }
 
 async function timeQuestions(db: Warehouse, scope: WindowScope): Promise<[string, string][]> {

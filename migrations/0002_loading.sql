@@ -69,7 +69,7 @@ create table gmsi.queue (
   rows_met integer[],
   attempts integer not null default 0,
   refused_with integer,
-  cause text check (cause in ('passing', 'withdrawn', 'refused', 'rejected', 'new fields', 'other days', 'too large', 'cursor', 'unexpected')),
+  cause text check (cause in ('temporary', 'withdrawn', 'refused', 'rejected', 'new fields', 'other days', 'too large', 'cursor', 'unexpected')),
   last_error text,
   planned_at timestamptz not null default now(),
   left_at timestamptz

@@ -13,7 +13,7 @@ export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal' | 'wareho
 
 /**
  * Why a window could not be loaded. What cures it depends on this alone; see `questions/cures.ts`.
- * - `passing`: the service or the database did not answer as usual, which may be over by now
+ * - `temporary`: the service or the database did not answer as usual, which may be over by now
  * - `withdrawn`: too many rows of its days were not sent again
  * - `refused`: the service refused the request
  * - `too old`: it was refused, and only younger days of the series are loaded
@@ -25,7 +25,7 @@ export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal' | 'wareho
  * - `unexpected`: an error that this program does not know
  */
 export const causeCodes = [
-  'passing',
+  'temporary',
   'withdrawn',
   'refused',
   'too old',
@@ -48,7 +48,7 @@ export interface ErrorDetails {
 export abstract class GmsiError extends Error {
   abstract readonly kind: ErrorKind;
   /** What it is the cause of if it ends a window. */
-  readonly causeCode: CauseCode = 'passing';
+  readonly causeCode: CauseCode = 'temporary';
   readonly hint: string | undefined;
 
   constructor(message: string, details: ErrorDetails = {}) {

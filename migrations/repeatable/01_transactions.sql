@@ -99,7 +99,7 @@ begin
   if mark.direction = 'to' then
     raise exception using errcode = 'GM001',
       message = format('This warehouse was moved to %s at %s UTC.', mark.other, to_char(mark.marked_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS')),
-      hint = 'Set DATABASE_URL to that one.';
+      hint = 'Set DATABASE_URL to that one; if it is lost, run gmsi move --release here.';
   elsif mark.direction = 'from' then
     raise exception using errcode = 'GM001',
       message = format('This warehouse is being filled from %s, and that move has not ended.', mark.other),

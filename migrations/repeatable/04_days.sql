@@ -210,16 +210,16 @@ create or replace view gmsi.coverage_by_day as
 create or replace view gmsi.coverage_gaps as
   select d.feed, d.country, d.topic, d.ticker, d.match_type, d.variant,
          lower(part.days) as from_day, upper(part.days) - 1 as to_day, upper(part.days) - lower(part.days) as days,
-         part.state, part.window_id, gmsi.cause_of(part.cause, part.days, d.settling) as cause, part.last_error
+         part.state, part.window_id, gmsi.cause_of(part.cause, part.window_days, d.settling) as cause, part.last_error
   from gmsi.series_states d
   cross join lateral unnest(datemultirange(daterange(d.first_day, d.last_day, '[]')) - d.covered) as gap
   cross join lateral (
     -- A gap is split by the windows of its days; days without a window stay as they are.
-    select gap * w.days as days, w.window_id, w.state, w.cause, w.last_error
+    select gap * w.days as days, w.days as window_days, w.window_id, w.state, w.cause, w.last_error
     from gmsi.queue w
     where w.series_id = d.series_id and w.days && gap
     union all
-    select rest, null, case when d.settling @> rest then 'settling' else 'not loaded' end, null, null
+    select rest, null, null, case when d.settling @> rest then 'settling' else 'not loaded' end, null, null
     from (select datemultirange(gap) - coalesce((
       select range_agg(w.days) from gmsi.queue w where w.series_id = d.series_id and w.days && gap), '{}')) as free (days)
     cross join lateral (

@@ -198,7 +198,7 @@ comment on column gmsi.windows.records_outside is 'Records of this drain that we
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed; null once it is drained.';
 comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when it was last requested. Null if it was answered, failed in another way, or was never requested.';
-comment on column gmsi.windows.cause is 'Why the last attempt failed, in a word, by which gmsi status names the cure: passing, withdrawn (too many rows would be retracted), refused, rejected (too many records), new fields, other days, too large, cursor or unexpected.';
+comment on column gmsi.windows.cause is 'Why the last attempt failed, in a word, by which gmsi status names the cure: temporary, withdrawn (too many rows would be retracted), refused, rejected (too many records), new fields, other days, too large, cursor or unexpected.';
 comment on column gmsi.windows.last_error is 'Why the last attempt failed, with the service''s own message if it sent one.';
 comment on column gmsi.windows.planned_at is 'When the window was planned; null once it is drained.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed, refused or skipped.';

@@ -13,7 +13,7 @@ declare
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
-  deletable text[] := array['queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'processes', 'jobs',
+  deletable text[] := array['queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'processes', 'jobs', 'api_usage',
                             'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
   for_everybody text[] := array['signal_at', 'signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days', 'day_facts', 'days_at', 'loss', 'losses',

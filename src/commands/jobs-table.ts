@@ -12,16 +12,8 @@ import {
 } from '../observe/job-standing.ts';
 import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
 import { runningJobs } from '../questions/runs.ts';
-import {
-  asTyped,
-  type Cell,
-  type Columns,
-  count,
-  minute,
-  number,
-  share,
-  tableOf,
-} from '../terminal/table.ts';
+import { lastLoadOfJobs } from '../questions/status.ts';
+import { asTyped, type Columns, count, minute, number, share, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeEmptied } from './load-summary.ts';
 
@@ -40,7 +32,7 @@ export async function listJobs(
   session: Session,
   db: Warehouse,
   jobs: readonly Job[],
-  isSpent: (job: Job) => boolean,
+  isSpent: (job: Job, isBehind: boolean) => boolean,
 ) {
   const listed: JobOfFile[] = [];
   const unresolved: JobFileError[] = [];
@@ -49,6 +41,7 @@ export async function listJobs(
   const about = { apiKey: undefined, clock, leaseSeconds: config.leaseSeconds };
   const readStandings = standingsReader(db, about);
   const running = await runningJobs(db, config.leaseSeconds);
+  const lastLoads = await lastLoadOfJobs(db);
   for (const standing of await readStandings(jobs)) {
     if (standing.problem) {
       unresolved.push(standing.problem);
@@ -57,7 +50,13 @@ export async function listJobs(
     const { completeness: _, ...one } = await listJob(db, standing, today(session));
     const { job, scope } = standing;
     const emptied = scope && (await emptiedDays(db, feedNamed(job.feed).table, scope));
-    const now = { isRunning: running.has(job.name), isSpent: isSpent(job) };
+    const now = {
+      isRunning: running.has(job.name),
+      isSpent: isSpent(job, one.isComplete === false),
+      isEmptied: emptied !== undefined,
+      lastLoadAt: lastLoads.get(job.name),
+      clock,
+    };
     listed.push({
       ...one,
       ...stateOfJob(standing, one, now),
@@ -71,8 +70,11 @@ export async function listJobs(
 
 const styles = { good: 'green', working: 'green', behind: 'yellow', failing: 'red', stopped: 'red' } as const;
 
-/** Describes jobs: how far each is loaded, who runs it and when; then what is missing or late, and the command that loads it. */
-export function describeJobs(jobs: readonly JobOfFile[]): string {
+/**
+ * Describes jobs: how far each is loaded, who runs it and when; then what is missing or late, and the command that loads it.
+ * @param stuck jobs that no load brings further
+ */
+export function describeJobs(jobs: readonly JobOfFile[], stuck: readonly string[]): string {
   const columns: Columns<JobOfFile> = {
     job: 'job',
     state: ({ state }) => ({ text: state, style: styles[state] }),
@@ -91,19 +93,17 @@ export function describeJobs(jobs: readonly JobOfFile[]): string {
   const shown = tableOf(jobs, columns, {
     least: ['feed', 'from', 'to', 'series complete', 'next run (UTC)'],
   });
-  return [shown, ...notesOn(jobs)].join('\n\n');
+  return [shown, ...notesOn(jobs, stuck)].join('\n\n');
 }
 
-/** Says when a job runs next, or that no worker runs it. */
-export function nextRunOf({ isScheduled, workers, nextRun, otherVersionBy }: JobOfFile): Cell {
-  if (nextRun) {
-    const when = `${nextRun.isDue ? 'since ' : ''}${minute(nextRun.at)}`;
-    return `${nextRun.command} ${when}${otherVersionBy === null ? '' : ', by another version of the file'}`;
-  }
-  return isScheduled && workers === 0 ? { text: 'no worker runs it', style: 'yellow' } : '';
+/** Says when a job runs next, if it does. */
+export function nextRunOf({ nextRun, otherVersionBy }: JobOfFile): string {
+  if (!nextRun) return '';
+  const when = `${nextRun.isDue ? 'since ' : ''}${minute(nextRun.at)}`;
+  return `${nextRun.command} ${when}${otherVersionBy === null ? '' : ', by another version of the file'}`;
 }
 
-function notesOn(jobs: readonly JobOfFile[]): string[] {
+function notesOn(jobs: readonly JobOfFile[], stuck: readonly string[]): string[] {
   const note = (of: (job: JobOfFile) => boolean, say: (names: string, many: number) => string) => {
     const named = jobs.filter(of);
     return named.length > 0 ? [say(named.map(({ path }) => typedJob(path)).join(' '), named.length)] : [];
@@ -120,12 +120,13 @@ function notesOn(jobs: readonly JobOfFile[]): string[] {
           'The last worker to start, or to see its file change, wins.',
     ),
     ...note(
-      ({ covered, wanted }) => (covered ?? 0) < (wanted ?? 0),
+      ({ job, covered, wanted }) => (covered ?? 0) < (wanted ?? 0) && !stuck.includes(job),
       (names, many) =>
         `${count(many, 'job lacks', 'jobs lack')} days. To load them: ${asTyped(`backfill ${names}`)}`,
     ),
     ...note(
-      ({ covered, wanted, isComplete }) => isComplete === false && (covered ?? 0) === (wanted ?? 0),
+      ({ job, covered, wanted, isComplete }) =>
+        isComplete === false && (covered ?? 0) === (wanted ?? 0) && !stuck.includes(job),
       (names, many) =>
         `${count(many, 'job has', 'jobs have')} windows that are not loaded. To load them: ${asTyped(`backfill ${names}`)}`,
     ),

@@ -12,7 +12,7 @@ import { lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
 import type { Failures } from '../questions/coverage.ts';
-import { cureOf, passes } from '../questions/cures.ts';
+import { cureOf, isTemporary } from '../questions/cures.ts';
 import type { EmptiedDays } from '../questions/emptied.ts';
 import type { Completeness } from '../questions/status.ts';
 import { type Style, styled } from '../terminal/style.ts';
@@ -180,7 +180,10 @@ function stepAfter(
   if (error instanceof JobMismatch) return error.step(name);
   if (outcome === 'budget') return `plan ${name}${options.part}`;
   // The same load would fail in the same way.
-  if (outcome === 'incomplete' && failures?.some(({ state, cause }) => state === 'failed' && !passes(cause)))
+  if (
+    outcome === 'incomplete' &&
+    failures?.some(({ state, cause }) => state === 'failed' && !isTemporary(cause))
+  )
     return `status ${name}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
   // A sync does not load days before its first one, nor windows that failed before.

@@ -1,14 +1,16 @@
+import { Option } from '@commander-js/extra-typings';
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { typed } from '../config/typed.ts';
+import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { loadedFeeds } from '../questions/contents.ts';
 import { failuresByCause } from '../questions/coverage.ts';
-import { cureOf } from '../questions/cures.ts';
+import { cureOf, isTemporary } from '../questions/cures.ts';
 import type { Question } from '../questions/reading.ts';
 import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../questions/runs.ts';
 import { gapsOf, windowCounts, workersByJob, workersJobs } from '../questions/status.ts';
@@ -40,9 +42,11 @@ const define = (status: Command) =>
   status
     .argument('[job...]', aJob)
     .option('--days', 'only the days that are missing: for each series, why, and what loads them')
-    .option(
-      '--check',
-      'end with 0 only if every job is good or working; else with 1, or 75 if only the budget is spent',
+    .addOption(
+      new Option(
+        '--check',
+        'end with 0 only if every job is good or working; else with 1, or 75 if only the budget is spent',
+      ).conflicts('days'),
     )
     .addHelpText(
       'after',
@@ -61,8 +65,15 @@ export const status = gmsiCommand({ define }, async (session, names, { days, che
   return check ? codeOf(found) : exitCodes.done;
 });
 
-/** Returns the exit code of `gmsi status --check`. */
+/**
+ * Returns the exit code of `gmsi status --check`.
+ * @throws ConfigError without a job: then nothing is known to be good
+ */
 function codeOf({ jobs, broken = [] }: Status): number {
+  if (jobs.length + broken.length === 0)
+    throw new ConfigError('There is no job file in the folder jobs.', {
+      hint: 'Run it where your jobs are, or name one.',
+    });
   const bad = jobs.filter(({ state }) => state !== 'good' && state !== 'working');
   if (bad.length + broken.length === 0) return exitCodes.done;
   const isOfBudget = broken.length === 0 && bad.every(({ state, isSpent }) => state === 'stopped' && isSpent);
@@ -78,8 +89,11 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const names = jobs.map(({ name }) => name);
   const { jobs: own, broken } = isOfAll ? await ownJobs(session) : { jobs, broken: [] };
   const budgets = await budgetsOf(session, db, own);
-  const isSpent = ({ name }: Job) =>
-    budgets.some(({ jobs, used, limit }) => jobs.includes(name) && used >= limit);
+  // Backfills leave the reserve to syncs.
+  const isSpent = ({ name }: Job, isBehind: boolean) =>
+    budgets.some(
+      ({ jobs, used, limit, reserve }) => jobs.includes(name) && used >= limit - (isBehind ? reserve : 0),
+    );
   const { listed, unresolved } = await listJobs(session, db, own, isSpent);
   if (!isOfAll && unresolved[0]) throw unresolved[0];
   const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
@@ -131,12 +145,12 @@ function describe(status: Status): string {
     `Warehouse: ${warehouse}`,
     // Windows are counted for all jobs together if none is named.
     ...(windows
-      ? [jobs.length > 0 ? `Jobs\n${describeJobs(jobs)}` : 'Jobs: no file in jobs/']
+      ? [jobs.length > 0 ? `Jobs\n${describeJobs(jobs, stuckJobs(failures))}` : 'Jobs: no file in jobs/']
       : jobs.map(describeJob)),
     ...broken,
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows to load', 'none', windows, windowColumns),
-    wanted.length > 0 && section('Failed or refused', '', wanted, wantedColumns),
+    wanted.length > 0 && section('Failed or refused', '', wanted, wantedColumns(jobs)),
     unwanted.length > 0 &&
       `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\n${toDelete}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
@@ -149,16 +163,26 @@ function describe(status: Status): string {
 }
 
 /** Suggests to load failed windows (with a key), to plan the job that needs the fewest requests, or else a check. */
-function nextOf({ config }: Session, { jobs }: Status): string {
+function nextOf({ config }: Session, { jobs, failures }: Status): string {
   if (jobs.length === 0) return nextStep('init');
   if (jobs.some(({ series }) => series === null)) return nextStep('lookups');
-  const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0);
+  // The same load would fail in the same way; what to do is in the table.
+  const stuck = new Set(stuckJobs(failures));
+  const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0 && !stuck.has(one.job));
   if (failed && config.apiKey) return nextStep(`backfill ${typedJob(failed.path)}`);
   const missing = ({ covered, wanted }: JobReport) => (wanted ?? 0) - (covered ?? 0);
   const [least] = jobs
-    .filter(({ isComplete }) => isComplete === false)
+    .filter(({ isComplete, job }) => isComplete === false && !stuck.has(job))
     .toSorted((a, b) => missing(a) - missing(b));
+  if (!least && stuck.size > 0) return '';
   return nextStep(`${least ? 'plan' : 'check'} ${typedJob((least ?? jobs[0]!).path)}`);
+}
+
+/** Returns the jobs with windows that no further load brings, unless a person does something. */
+function stuckJobs(failures: Status['failures']): string[] {
+  return failures
+    .filter(({ state, cause, is_wanted }) => is_wanted && state === 'failed' && !isTemporary(cause))
+    .flatMap(({ job }) => job ?? []);
 }
 
 /** Returns what of a job's period is loaded in detail; `undefined` if its series are not known. */
@@ -201,12 +225,17 @@ export const failureColumns: Columns<Rows['failures']> = {
   'such as': 'example',
   from: 'first_day',
   to: 'last_day',
-  cause: 'says',
+  cause: ({ cause, says }) => (cause === null ? says : `${cause}: ${says}`),
 };
-const wantedColumns: Columns<Rows['failures']> = {
+/** @param jobs whose files are known here */
+const wantedColumns = (jobs: readonly JobReport[]): Columns<Rows['failures']> => ({
   ...failureColumns,
-  'what to do': ({ cause, job }) => sayingAsTyped(cureOf(cause, typed(job ?? '<job>'))),
-};
+  'what to do': ({ cause, job }) => {
+    if (job === null) return '';
+    const path = jobs.find((one) => one.job === job)?.path;
+    return sayingAsTyped(cureOf(cause, path ? typedJob(path) : typed(job)));
+  },
+});
 const loadColumns: Columns<Rows['loads']> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
@@ -260,6 +289,7 @@ function describeJob(status: JobReport): string {
   const lines = [
     `Job ${status.job}`,
     facts([
+      ['state', status.why === null ? status.state : `${status.state}: ${status.why}`],
       ['series', series],
       ['period', daysFrom(period.from, period.to)],
       ['history limit', describeHistoryLimit(historyLimit ?? undefined)],

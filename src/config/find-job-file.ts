@@ -103,14 +103,19 @@ async function hintFor(name: string, cwd: string): Promise<string> {
   const example = (await jobFilesIn(examples, cwd)).find((path) => jobNameOf(path) === name);
   if (example !== undefined && !known.includes(name)) {
     const toMake = existsSync(resolve(cwd, 'jobs')) ? '' : 'mkdir jobs && ';
-    return `It is an example. To make it your job: ${toMake}cp ${typed(relative(cwd, example))} jobs/`;
+    return `It is an example. To make it your job: ${toMake}cp ${shownFrom(cwd, example)} jobs/`;
   }
   return known.length > 0 ? knownNames(name, known) : `gmsi init makes a first one. ${aboutExamples(cwd)}`;
 }
 
+function shownFrom(cwd: string, path: string): string {
+  const short = relative(cwd, path);
+  return typed(short.startsWith('..') ? path : short);
+}
+
 /** Says where the examples are. */
 export function aboutExamples(cwd: string): string {
-  return `Examples to copy into jobs/: ${typed(relative(cwd, examples))}`;
+  return `Examples to copy into jobs/: ${shownFrom(cwd, examples)}`;
 }
 
 /** Returns the paths of the job files in a folder, sorted by name; none if there is no such folder. */

@@ -7,7 +7,7 @@ import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { listedPart } from '../plan/not-listed.ts';
-import { cureOf, passes } from '../questions/cures.ts';
+import { cureOf, isTemporary } from '../questions/cures.ts';
 import { type FieldChange, fieldChanges } from '../questions/runs.ts';
 import { countFailures, type FailureCounts } from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
@@ -216,7 +216,7 @@ function failedWindows(
     ...(first
       ? [
           `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} ` +
-            `${passes(first.cause) ? 'The next run tries again. ' : ''}To load them: ${cureOf(first.cause, typed(job.name))}`,
+            `${isTemporary(first.cause) ? 'The next run tries again. ' : ''}To load them: ${cureOf(first.cause, typed(job.name))}`,
         ]
       : []),
   ];

@@ -131,29 +131,38 @@ export function lateness({
  * - `good`: every day that no longer changes is loaded
  * - `working`: a load of it is running
  * - `behind`: days or windows are missing
- * - `failing`: it cannot run, windows have failed or were refused, or it is late
- * - `stopped`: nothing loads it: no worker runs its schedule, or the month's requests are spent
+ * - `failing`: windows have failed or were refused, rows are gone, a name has left the service's lists, or it is late
+ * - `stopped`: no worker runs its schedule, nor did anything else load it of late; or the month's requests are spent
  */
 export type JobState = 'good' | 'working' | 'behind' | 'failing' | 'stopped';
 
 /**
  * Concludes the state of a job, the worst first, and why in a few words.
- * @param now a load of it is running; its budget is spent
+ * @param now whether a load of it is running, its budget is spent, and its rows are gone; when its last load ended
  */
 export function stateOfJob(
   { notListed }: Pick<JobStanding, 'notListed'>,
   job: Omit<ListedJob, 'completeness'>,
-  now: { readonly isRunning: boolean; readonly isSpent: boolean },
+  now: {
+    readonly isRunning: boolean;
+    readonly isSpent: boolean;
+    readonly isEmptied: boolean;
+    readonly lastLoadAt: string | undefined;
+    readonly clock: () => Date;
+  },
 ): { readonly state: JobState; readonly why: string | null } {
   const { failed = 0, refused = 0, open = 0 } = job.windows ?? {};
   if (failed + refused > 0)
     return { state: 'failing', why: windowsThat([failed, 'failed'], [refused, 'were refused']) };
+  if (now.isEmptied) return { state: 'failing', why: 'rows are gone' };
   if (notListed) return { state: 'failing', why: `not listed: ${notListed.names.join(', ')}` };
   if (job.late !== null) return { state: 'failing', why: 'late' };
   if (now.isRunning) return { state: 'working', why: null };
   if (job.isComplete && !job.isScheduled) return { state: 'good', why: null };
   if (now.isSpent) return { state: 'stopped', why: "the month's requests are spent" };
-  if (job.isScheduled && job.workers === 0) return { state: 'stopped', why: 'no worker runs it' };
+  const { lastLoadAt } = now;
+  const isRun = lastLoadAt !== undefined && now.clock().getTime() - Date.parse(lastLoadAt) < runsFor;
+  if (job.isScheduled && job.workers === 0 && !isRun) return { state: 'stopped', why: 'no worker runs it' };
   if (job.series === null) return { state: 'behind', why: 'its series are not known yet' };
   if (job.isComplete !== false) return { state: 'good', why: null };
   const lacks = (job.wanted ?? 0) - (job.covered ?? 0);
@@ -162,6 +171,9 @@ export function stateOfJob(
     why: lacks > 0 ? `${count(lacks, 'day')} missing` : `${count(open, 'window')} left`,
   };
 }
+
+/** Milliseconds after its last load for which a scheduled job without a worker counts as run, as by cron. */
+const runsFor = 2 * day;
 
 function windowsThat(...parts: readonly (readonly [number, string])[]): string {
   return parts.flatMap(([many, did]) => (many > 0 ? `${count(many, 'window')} ${did}` : [])).join(', ');

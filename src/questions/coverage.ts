@@ -175,7 +175,10 @@ export function failuresByCause({
     'Windows that failed or were refused, by cause (50 causes at most)',
     sql`
       select s.feed, w.state, wanted.job, known.cause,
-             mode() within group (order by w.last_error) as says, count(*) as windows,
+             coalesce(
+               -- Not that of skipped windows, if there is another.
+               mode() within group (order by w.last_error) filter (where w.refused_with is not null or w.state = 'failed'),
+               min(w.last_error), 'not requested yet') as says, count(*) as windows,
              count(distinct w.series_id) as series, min(${nameOfSeries('s')}) as example,
              min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
       from ${queued} left join gmsi.loads l using (load_id) left join gmsi.series_days c using (series_id)

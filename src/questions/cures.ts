@@ -6,9 +6,9 @@ const again = (job: string) => `gmsi backfill ${job}`;
 const edited = (edit: string) => (job: string) => `${edit} in the job file, then gmsi backfill ${job}`;
 
 const cures: Readonly<Record<CauseCode, (job: string) => string>> = {
-  passing: again,
+  temporary: again,
   cursor: again,
-  unexpected: again,
+  unexpected: (job) => again(job),
   withdrawn: (job) => `gmsi backfill ${job} --accept-retractions`,
   refused: (job) => `gmsi backfill ${job} --retry-refused`,
   'too old': () => 'set history_limit in the job file, then gmsi repair --windows',
@@ -19,8 +19,8 @@ const cures: Readonly<Record<CauseCode, (job: string) => string>> = {
 };
 
 /** Returns true if windows that failed so may be loaded by the next load, without a person. */
-export function passes(cause: CauseCode | null): boolean {
-  return cures[cause ?? 'passing'] === again;
+export function isTemporary(cause: CauseCode | null): boolean {
+  return cures[cause ?? 'temporary'] === again;
 }
 
 /**
@@ -29,5 +29,5 @@ export function passes(cause: CauseCode | null): boolean {
  * @param job as it is typed
  */
 export function cureOf(cause: CauseCode | null, job: string): string {
-  return cures[cause ?? 'passing'](job);
+  return cures[cause ?? 'temporary'](job);
 }

@@ -253,7 +253,7 @@ export async function countFailures(db: Kysely<Database>, scope: WindowScope): P
     select w.cause, mode() within group (order by w.last_error) as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
     from ${queued}
     where ${inScope(scope)} and ${isOpen} and w.cause is not null
-    group by 1 order by 2 desc, 1 limit 3
+    group by 1 order by windows desc, 1 limit 3
   `.execute(db);
   return {
     windows: rows[0]?.all_windows ?? 0,

@@ -83,6 +83,7 @@ export class PageTooLarge extends GmsiError {
 /** A 200 that is not UTF-8, or in an encoding other than gzip. Not retried, because its bytes would be the same again. */
 export class NotText extends GmsiError {
   override readonly kind = 'skippable';
+  override readonly causeCode = 'unexpected';
 
   constructor(message: string) {
     super(message, { hint: 'Tell the vendor. A shorter step in the job file leaves fewer days out.' });

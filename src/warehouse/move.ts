@@ -7,7 +7,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { WarehouseAddress } from '../config/warehouse-address.ts';
 import { ConfigError, GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { openConnection, type PatientWarehouse } from './connect.ts';
+import { openConnection, type PatientWarehouse, type Warehouse } from './connect.ts';
 import { namedDatabaseError, namedWriteError, takesNoWrites } from './errors.ts';
 import { databaseTime, isReadOnly, readStanding } from './health.ts';
 import { checkOwner, migrate } from './migrate.ts';
@@ -233,6 +233,23 @@ async function release({ patient }: Side): Promise<void> {
       },
     );
   });
+}
+
+/**
+ * Lets loads into a warehouse again that was moved away, such as a copy of it.
+ * @returns the warehouse that it was moved to; `undefined` if it was not
+ * @throws ConfigError if it is being filled by a move: it may lack rows
+ */
+export async function releaseMoved(db: Warehouse): Promise<string | undefined> {
+  const { rows } = await sql<{ other: string }>`
+    delete from gmsi.warehouse_moves where direction = 'to' returning other`.execute(db);
+  const { rows: filling } = await sql<{ other: string }>`select other from gmsi.warehouse_moves`.execute(db);
+  if (filling[0])
+    throw new ConfigError(
+      `This warehouse is being filled from ${filling[0].other}, and that move has not ended.`,
+      { hint: 'Run the move again.' },
+    );
+  return rows[0]?.other;
 }
 
 /** A process that runs would be refused in the middle of its work. */

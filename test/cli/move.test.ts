@@ -106,6 +106,7 @@ const special: Readonly<Record<string, string>> = {
   'imported_files.process_id': '(select min(process_id) from gmsi.processes)',
   'jobs.export_process_id': '(select min(process_id) from gmsi.processes)',
   'moments.name': `'paper'`,
+  'queue.cause': `'temporary'`,
   'queue.series_id': aSeries,
   'queue.state': `'pending'`,
   'readings.series_id': aSeries,
@@ -313,6 +314,26 @@ it('lets wait who writes meanwhile, also a process that slept, and refuses them 
   expect(await meanwhile).toMatchObject([refused, refused, refused]);
   await pair.expectAll();
   await pair.expectMoved();
+});
+
+it('is taken back by --release for the old warehouse, never for one that is still being filled', async () => {
+  await using pair = await aPair();
+  const release = (of: { readonly url: string }) =>
+    gmsiHere(['move', '--release'], { cwd, env: { DATABASE_URL: of.url } });
+  expect(await release(pair.warehouse)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/: It was not moved\.$/m),
+  });
+  const repaired = await refusing(pair.target.db, 'delete');
+  expect((await pair.move()).code).toBe(1);
+  await repaired();
+  expect(await release(pair.target)).toMatchObject(says(2, /is being filled from .* Run the move again/s));
+  await expect(booked(pair.warehouse.db)).rejects.toThrow('was moved to');
+  expect(await release(pair.warehouse)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/: It was moved to .*, and takes loads again\.$/m),
+  });
+  expect(await booked(pair.warehouse.db)).toBeDefined();
 });
 
 describe('a move that is cut off', () => {

@@ -35,7 +35,7 @@ interface State {
 
 /** How windows come to fail for each cause that is told from the others by the error alone. */
 const states: Readonly<Record<Exclude<CauseCode, 'withdrawn' | 'unexpected'>, State>> = {
-  passing: {
+  temporary: {
     fail: ({ sandbox }) =>
       sandbox.script([{ kind: 'malformed', ...always, match: ({ query }) => query.start_date === ago(89) }]),
   },

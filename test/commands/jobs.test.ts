@@ -33,10 +33,12 @@ it('says how far each job is covered, and suggests the one that is not', async (
   const requests = sandbox.stats().requests;
   const { code, stdout } = await list();
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^done +gmsi-headlines +2024-03-01 +2024-03-31 +1 of 1 +100%$/m);
+  expect(stdout).toMatch(/^done +good +gmsi-headlines +2024-03-01 +2024-03-31 +1 of 1 +100%$/m);
   // Complete is only what is complete: 31 of 61 days.
-  expect(stdout).toMatch(/^part +gmsi-headlines +2024-01-31 +2024-03-31 +0 of 1 +50\.8%$/m);
-  expect(stdout).toMatch(/^z .* 0 of 1 +0\.0% +no worker runs it$/m);
+  expect(stdout).toMatch(
+    /^part +behind +30 days missing +gmsi-headlines +2024-01-31 +2024-03-31 +0 of 1 +50\.8%$/m,
+  );
+  expect(stdout).toMatch(/^z +stopped +no worker runs it .* 0 of 1 +0\.0%$/m);
   expect(stdout).toContain('2 jobs lack days. To load them: gmsi backfill part z\n');
   expect(stdout).toMatch(/^No worker runs z, so nothing is loaded as scheduled\. To start one: gmsi work$/m);
   expect(stdout).toMatch(/\nNext: gmsi plan part\n$/);

@@ -84,7 +84,7 @@ test('status shows what failed, why, and the command that retries it', async () 
   const failed = rows.slice(0, rows.indexOf('')).join('\n');
   expect(failed).toMatch(/refused +1 +events +ticker-events +1 +USA_IND event_type=Combined .* 422/);
   expect(failed).toMatch(/gmsi-index +1 +NO Elections sentiment_type=directional +2026-10-01 /);
-  expect(failed).toMatch(/^refused .* gmsi backfill events --retry-refused$/m);
+  expect(failed).toMatch(/^refused .* gmsi backfill .*events.* --retry-refused$/m);
   expect(lines.filter((line) => line.startsWith('refused  '))).toContainEqual(
     expect.stringMatching(
       /each run requests at most 20 again; to request all: gmsi backfill .*events.yaml"? --retry-refused$/,

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { gmsiHere } from '../cli/in-process.ts';
@@ -48,13 +50,23 @@ it('status --check ends with 0 only if every job is good or working, and says wh
   // Nothing more is to be requested.
   await write({ budget: { requests_per_month: 1 } });
   expect(await told()).toEqual(['good', null, 0]);
+  // As by cron: something else has just loaded it.
   await write({ schedule: { backfill: '0 1 * * *' } });
+  expect(await told()).toEqual(['good', null, 0]);
+  await sqlIn(
+    db,
+  )`update gmsi.loads set finished_at = now() - interval '3 days', updated_at = now() - interval '3 days'`;
   expect(await told()).toEqual(['stopped', 'no worker runs it', 1]);
   await write({ schedule: { backfill: '0 1 * * *' }, budget: { requests_per_month: 1 } });
   expect(await told()).toEqual(['stopped', "the month's requests are spent", 75]);
   await write({ alerts: { max_lag: 'P5D' }, end_date: 'today' });
   expect(await told()).toEqual(['failing', 'late', 1]);
   await write();
+  await sqlIn(db)`delete from gmsi.headlines`;
+  expect(await told()).toEqual(['failing', 'rows are gone', 1]);
+  await run('backfill', 'desk', '--full-refresh');
   await place.folder.write('jobs/other.yaml', 'countries: [US');
   expect(await told()).toEqual(['good', null, 1]);
+  await rm(join(place.folder.path, 'jobs'), { recursive: true });
+  expect((await run('status', '--check')).code).toBe(2);
 });

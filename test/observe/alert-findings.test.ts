@@ -9,7 +9,7 @@ const now = new Date('2026-11-21T00:00:00Z');
 const failures = {
   windows: 3,
   reasons: [
-    { cause: 'passing' as CauseCode, reason: 'The service answered with 503.', windows: 2 },
+    { cause: 'temporary' as CauseCode, reason: 'The service answered with 503.', windows: 2 },
     { cause: 'unexpected' as CauseCode, reason: 'No answer.', windows: 1 },
   ],
 };

@@ -119,7 +119,7 @@ export async function windowsIn(db: Kysely<Database>, windows: readonly object[]
       continue;
     }
     await record();
-    const cause = { failed: 'passing', refused: 'refused' }[state as string];
+    const cause = { failed: 'temporary', refused: 'refused' }[state as string];
     const columns = { ...(cause ? { cause } : {}), ...renamed(values, openNames), state, series_id };
     const query = db.insertInto('gmsi.queue').values(columns).returning('window_id');
     ids.push((await query.executeTakeFirstOrThrow()).window_id);

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { describe, expect, vi } from 'vitest';
 import { startSandbox } from '#sandbox';
 import { ConfigError } from '../../src/errors.ts';
+import { inPackage } from '../../src/package.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate, migrationStatus, schemaState } from '../../src/warehouse/migrate.ts';
@@ -19,6 +20,7 @@ import { it } from '../support/serving.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
 import { commandNames } from '../support/typed-commands.ts';
 
+const demo = inPackage('jobs/demo.yaml');
 const names = [
   ...(await readdir(new URL('../../migrations', import.meta.url)))
     .flatMap((file) => (file.endsWith('.sql') ? [file.replace('.sql', '')] : []))
@@ -181,7 +183,7 @@ describe('a warehouse', () => {
     async ([, change, sentence], { db, warehouse }) => {
       await sql.raw(change).execute(db);
       const before = (await sql`select * from gmsi.kysely_migration order by 1`.execute(db)).rows;
-      for (const args of [['migrate'], ['status'], ['check', 'demo'], ['plan', 'demo'], ['repair']]) {
+      for (const args of [['migrate'], ['status'], ['check', demo], ['plan', demo], ['repair']]) {
         const { code, stderr } = await runs(warehouse.url, ...args);
         expect([args[0], code, stderr]).toEqual([args[0], 2, expect.stringMatching(sentence)]);
       }
@@ -211,12 +213,12 @@ const uses: Readonly<Record<string, readonly (readonly string[])[] | 'loads' | '
   doctor: [[]],
   lookups: [[], ['germany']],
   validate: 'no warehouse',
-  plan: [['demo']],
+  plan: [[demo]],
   backfill: 'loads',
   sync: 'loads',
   import: 'loads',
-  status: [[], ['demo'], ['--days']],
-  check: [['demo']],
+  status: [[], [demo], ['--days']],
+  check: [[demo]],
   why: [['5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22']],
   serve: [
     ['--port', '0'],
@@ -225,10 +227,11 @@ const uses: Readonly<Record<string, readonly (readonly string[])[] | 'loads' | '
   psql: [['-c', 'select 1']],
   snapshot: [[], ['name']],
   reader: [['somebody']],
-  export: [['demo']],
+  export: [[demo]],
+  budget: [[]],
   work: 'loads',
   repair: [['--dry-run'], ['--windows', '--dry-run']],
-  move: [['--to', 'postgres://nobody@127.0.0.1:9/none']],
+  move: [['--to', 'postgres://nobody@127.0.0.1:9/none'], ['--release']],
   sandbox: 'no warehouse',
   migrate: [['status']],
   completion: 'no warehouse',

@@ -63,9 +63,9 @@ const named = (...names: string[]) =>
     .join(' ');
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes queue readings rejected_records',
+  'gmsi_loader: delete+insert+select+update on table api_usage check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes queue readings rejected_records',
   `gmsi_loader: insert+select+update on table ${named(
-    'alerts api_usage closes countries headline_revisions imported_files learned_facts',
+    'alerts closes countries headline_revisions imported_files learned_facts',
     'loads lookups origin request_rate revisions schedules series series_days service_descriptions topics turns wire_fields',
     ...feedTables,
   )}`,

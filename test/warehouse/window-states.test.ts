@@ -91,7 +91,7 @@ const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number)
   'the last page': (db, loadId) => page(db, loadId, null),
   'the load stops': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'pending' }),
   'an error': (db, loadId) =>
-    leaveWindow(db, { windowId, loadId }, { state: 'failed', cause: 'passing', error: 'broken' }),
+    leaveWindow(db, { windowId, loadId }, { state: 'failed', cause: 'temporary', error: 'broken' }),
   'a refusal': (db, loadId) => leaveRefused(db, { windowId, loadId }, { status: 422, error: 'too old' }),
   'the load ends': (db, loadId) => leaveWindows(db, loadId),
 };

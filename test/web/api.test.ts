@@ -300,7 +300,7 @@ describe('the API', () => {
         warehouse.db,
         '2026-10-01',
         '2026-10-10',
-        failedFor(says.replace('/NO', '/US'), 'passing'),
+        failedFor(says.replace('/NO', '/US'), 'temporary'),
       );
       await aWindowIn(warehouse.db, '2026-10-31', '2026-10-31', failedFor('No cursor', 'cursor'));
     }

@@ -122,8 +122,8 @@ export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): 
         and w.first_day < ${from}
       for update of w
     ), younger as (
-      insert into gmsi.queue (series_id, first_day, last_day)
-      select series_id, ${from}, last_day from reaching
+      insert into gmsi.queue (series_id, first_day, last_day, of_sync)
+      select series_id, ${from}, last_day, of_sync from reaching
     )
     update gmsi.queue w set last_day = ${from} - 1, request_start = null, request_end = null
     from reaching where reaching.window_id = w.window_id

@@ -171,10 +171,10 @@ export function failedWindows({
           job !== null &&
           !isRunning &&
           !(of && isSpent(of)) && {
-            ...cureOnPage(cause, job),
             cost: of?.backfill_requests
               ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
               : `at least ${counted(windows, 'request')}`,
+            ...cureOnPage(cause, job),
           }),
       };
     },
@@ -182,9 +182,16 @@ export function failedWindows({
 }
 
 /** The cure of failed windows: the command at its end, and what is to be done before it. */
-function cureOnPage(cause: Row<'failures'>['cause'], job: string): Pick<Cause, 'before' | 'command'> {
+function cureOnPage(
+  cause: Row<'failures'>['cause'],
+  job: string,
+): Pick<Cause, 'before' | 'command' | 'cost'> {
   const [command, ...before] = cureOf(cause, quoted(job)).split(', then ').toReversed();
-  return { before: before[0], command: `npx ${command}` };
+  return {
+    before: before[0]?.replace(/^gmsi /, 'npx gmsi '),
+    command: `npx ${command}`,
+    ...(cause === 'too old' && { cost: free }),
+  };
 }
 
 function unreadableJobs({ jobs = [] }: Known): Cause[] {
