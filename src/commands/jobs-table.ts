@@ -11,8 +11,7 @@ import {
   stateOfJob,
 } from '../observe/job-standing.ts';
 import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
-import { runningJobs } from '../questions/runs.ts';
-import { lastLoadOfJobs } from '../questions/status.ts';
+import { recentLoads } from '../questions/runs.ts';
 import { asTyped, type Columns, count, minute, number, share, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeEmptied } from './load-summary.ts';
@@ -40,8 +39,7 @@ export async function listJobs(
   // Nobody asks for budgets here, and they take a while.
   const about = { apiKey: undefined, clock, leaseSeconds: config.leaseSeconds };
   const readStandings = standingsReader(db, about);
-  const running = await runningJobs(db, config.leaseSeconds);
-  const lastLoads = await lastLoadOfJobs(db);
+  const loads = await recentLoads(db, config.leaseSeconds);
   for (const standing of await readStandings(jobs)) {
     if (standing.problem) {
       unresolved.push(standing.problem);
@@ -51,11 +49,9 @@ export async function listJobs(
     const { job, scope } = standing;
     const emptied = scope && (await emptiedDays(db, feedNamed(job.feed).table, scope));
     const now = {
-      isRunning: running.has(job.name),
+      loads: loads.get(job.name),
       isSpent: isSpent(job, one.isComplete === false),
       isEmptied: emptied !== undefined,
-      lastLoadAt: lastLoads.get(job.name),
-      clock,
     };
     listed.push({
       ...one,
@@ -72,7 +68,7 @@ const styles = { good: 'green', working: 'green', behind: 'yellow', failing: 're
 
 /**
  * Describes jobs: how far each is loaded, who runs it and when; then what is missing or late, and the command that loads it.
- * @param stuck jobs that no load brings further
+ * @param stuck jobs with windows that need a person first
  */
 export function describeJobs(jobs: readonly JobOfFile[], stuck: readonly string[]): string {
   const columns: Columns<JobOfFile> = {

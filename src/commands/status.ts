@@ -166,7 +166,6 @@ function describe(status: Status): string {
 function nextOf({ config }: Session, { jobs, failures }: Status): string {
   if (jobs.length === 0) return nextStep('init');
   if (jobs.some(({ series }) => series === null)) return nextStep('lookups');
-  // The same load would fail in the same way; what to do is in the table.
   const stuck = new Set(stuckJobs(failures));
   const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0 && !stuck.has(one.job));
   if (failed && config.apiKey) return nextStep(`backfill ${typedJob(failed.path)}`);
@@ -178,7 +177,7 @@ function nextOf({ config }: Session, { jobs, failures }: Status): string {
   return nextStep(`${least ? 'plan' : 'check'} ${typedJob((least ?? jobs[0]!).path)}`);
 }
 
-/** Returns the jobs with windows that no further load brings, unless a person does something. */
+/** Returns the jobs with failed windows that need a person first: another load would fail in the same way. */
 function stuckJobs(failures: Status['failures']): string[] {
   return failures
     .filter(({ state, cause, is_wanted }) => is_wanted && state === 'failed' && !isTemporary(cause))

@@ -10,6 +10,7 @@ import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { nextRun } from '../plan/next-run.ts';
 import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
+import type { RecentLoads } from '../questions/runs.ts';
 import { newestCoveredDay, type WorkersJob, workersByJob, workersJobs } from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
@@ -138,17 +139,15 @@ export type JobState = 'good' | 'working' | 'behind' | 'failing' | 'stopped';
 
 /**
  * Concludes the state of a job, the worst first, and why in a few words.
- * @param now whether a load of it is running, its budget is spent, and its rows are gone; when its last load ended
+ * @param now its loads; whether its budget is spent, and its rows are gone
  */
 export function stateOfJob(
   { notListed }: Pick<JobStanding, 'notListed'>,
   job: Omit<ListedJob, 'completeness'>,
   now: {
-    readonly isRunning: boolean;
     readonly isSpent: boolean;
     readonly isEmptied: boolean;
-    readonly lastLoadAt: string | undefined;
-    readonly clock: () => Date;
+    readonly loads: RecentLoads | undefined;
   },
 ): { readonly state: JobState; readonly why: string | null } {
   const { failed = 0, refused = 0, open = 0 } = job.windows ?? {};
@@ -157,12 +156,12 @@ export function stateOfJob(
   if (now.isEmptied) return { state: 'failing', why: 'rows are gone' };
   if (notListed) return { state: 'failing', why: `not listed: ${notListed.names.join(', ')}` };
   if (job.late !== null) return { state: 'failing', why: 'late' };
-  if (now.isRunning) return { state: 'working', why: null };
+  if (now.loads?.is_running) return { state: 'working', why: null };
   if (job.isComplete && !job.isScheduled) return { state: 'good', why: null };
   if (now.isSpent) return { state: 'stopped', why: "the month's requests are spent" };
-  const { lastLoadAt } = now;
-  const isRun = lastLoadAt !== undefined && now.clock().getTime() - Date.parse(lastLoadAt) < runsFor;
-  if (job.isScheduled && job.workers === 0 && !isRun) return { state: 'stopped', why: 'no worker runs it' };
+  // Cron may run it.
+  if (job.isScheduled && job.workers === 0 && !now.loads?.is_recent)
+    return { state: 'stopped', why: 'no worker runs it' };
   if (job.series === null) return { state: 'behind', why: 'its series are not known yet' };
   if (job.isComplete !== false) return { state: 'good', why: null };
   const lacks = (job.wanted ?? 0) - (job.covered ?? 0);
@@ -171,9 +170,6 @@ export function stateOfJob(
     why: lacks > 0 ? `${count(lacks, 'day')} missing` : `${count(open, 'window')} left`,
   };
 }
-
-/** Milliseconds after its last load for which a scheduled job without a worker counts as run, as by cron. */
-const runsFor = 2 * day;
 
 function windowsThat(...parts: readonly (readonly [number, string])[]): string {
   return parts.flatMap(([many, did]) => (many > 0 ? `${count(many, 'window')} ${did}` : [])).join(', ');

@@ -58,11 +58,22 @@ export function lastLoads(leaseSeconds: number, atMost: number, jobs?: readonly 
   );
 }
 
-/** Returns the jobs of which a load is running. */
-export async function runningJobs(db: Kysely<Database>, leaseSeconds: number): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ job: string }>`
-    select distinct job from gmsi.loads where ${stateOfLoad(leaseSeconds)} = 'running'`.execute(db);
-  return new Set(rows.map(({ job }) => job));
+/** Whether a load of a job is running, and whether one ran in the last two days, by the database's clock. */
+export interface RecentLoads {
+  readonly is_running: boolean;
+  readonly is_recent: boolean;
+}
+
+/** Returns that of every job that was ever loaded, by name. */
+export async function recentLoads(
+  db: Kysely<Database>,
+  leaseSeconds: number,
+): Promise<ReadonlyMap<string, RecentLoads>> {
+  const { rows } = await sql<RecentLoads & { job: string }>`
+    select job, bool_or(${stateOfLoad(leaseSeconds)} = 'running') as is_running,
+           max(coalesce(finished_at, updated_at)) > now() - interval '2 days' as is_recent
+    from gmsi.loads group by job`.execute(db);
+  return new Map(rows.map(({ job, ...loads }) => [job, loads]));
 }
 
 /** A load in which the service had given many headlines new scores. */
