@@ -29,8 +29,8 @@ create table gmsi.schedules (
 create table gmsi.alerts (
   alert_id bigint generated always as identity primary key,
   kind text not null check (kind in
-    ('failed windows', 'budget', 'late', 'key refused', 'export failed', 'check failed', 'fields changed',
-     'job file')),
+    ('failed windows', 'budget', 'late', 'rows gone', 'load failed', 'key refused', 'export failed', 'check failed',
+     'fields changed', 'job file')),
   job text not null,
   message text not null,
   details jsonb not null,

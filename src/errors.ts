@@ -12,7 +12,7 @@ import { getSystemErrorMap } from 'node:util';
 export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal' | 'warehouse' | 'job';
 
 /**
- * Why a window could not be loaded. What cures it depends on this alone; see `questions/cures.ts`.
+ * Why a window could not be loaded. What cures it depends on this alone; see `answer/cures.ts`.
  * - `temporary`: the service or the database did not answer as usual, which may be over by now
  * - `withdrawn`: too many rows of its days were not sent again
  * - `refused`: the service refused the request

@@ -1,4 +1,5 @@
 import type { Temporal } from 'temporal-polyfill';
+import { cureOf, cureOfEmptied, isTemporary, sayCure } from '../answer/cures.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import type { JobPart } from '../config/part-of-job.ts';
@@ -12,7 +13,6 @@ import { lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
 import type { Failures } from '../questions/coverage.ts';
-import { cureOf, isTemporary } from '../questions/cures.ts';
 import type { EmptiedDays } from '../questions/emptied.ts';
 import type { Completeness } from '../questions/status.ts';
 import { type Style, styled } from '../terminal/style.ts';
@@ -125,7 +125,7 @@ export function describeRejected(
 
 /** Describes days whose rows are gone, and names the command that loads them again. */
 export function describeEmptied(range: EmptiedDays, path: string): string {
-  const again = asTyped(`backfill ${typedJob(path)} --full-refresh${typedOptions(range)}`);
+  const again = sayingAsTyped(cureOfEmptied(range, typedJob(path)).command);
   return `${daysFrom(range.from, range.to)} had rows, and has none left. To load them again: ${again}`;
 }
 
@@ -230,7 +230,7 @@ function advice({ job, outcome, failures = [] }: LoadSummary): string[] {
   const name = typedJob(job.path);
   const cures = failures.map(
     ({ state, cause, windows }) =>
-      `${count(windows, 'window')} ${state} (${cause}). What to do: ${sayingAsTyped(cureOf(cause, name))}`,
+      `${count(windows, 'window')} ${state} (${cause}). What to do: ${sayingAsTyped(sayCure(cureOf(cause, name)))}`,
   );
   const isRefused = failures.some(({ state }) => state === 'refused');
   return [

@@ -10,14 +10,13 @@ import { type Failures, failuresByCause } from '../questions/coverage.ts';
 import { day } from '../terminal/arguments.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, table, tableOf } from '../terminal/table.ts';
+import { type Columns, count, table, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { forgetUnwanted } from '../warehouse/tables/windows.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
-import { failureColumns } from './status.ts';
 
 const define = (repair: Command) =>
   repair
@@ -107,12 +106,23 @@ async function repairWindows(
   printResult(session, snakeCased({ dryRun, unwanted, deleted }), text);
 }
 
+const columns: Columns<Failures> = {
+  state: 'state',
+  windows: 'windows',
+  feed: 'feed',
+  series: 'series',
+  'such as': 'example',
+  from: 'first_day',
+  to: 'last_day',
+  because: 'says',
+};
+
 function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun: boolean): string {
   if (unwanted.length + deleted === 0) return 'Every window is wanted by a job.';
   const end = dryRun
     ? 'Nothing was changed (--dry-run).'
     : `${count(deleted, 'window')} deleted that no job wants. Rows that they had loaded stay.`;
-  return `${tableOf(unwanted, failureColumns, { least: ['feed', 'series'] })}\n\n${end}`;
+  return `${tableOf(unwanted, columns, { least: ['feed', 'series'] })}\n\n${end}`;
 }
 
 async function repairRollups(session: Session, names: readonly string[], days: Days): Promise<number> {

@@ -1,3 +1,4 @@
+import { cureOf, sayCure } from '../answer/cures.ts';
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -5,7 +6,6 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
-import { cureOf } from '../questions/cures.ts';
 import { type UncoveredDays, uncoveredDays } from '../questions/status.ts';
 import { printResult } from '../terminal/print.ts';
 import { asTyped, count, daysFrom, sayingAsTyped, tableOf } from '../terminal/table.ts';
@@ -30,7 +30,7 @@ export async function plannedScope(session: Session, db: Warehouse, job: Job) {
   return { scope: scopeOf(inForce, days, lookups), historyLimit };
 }
 
-export function unknownSeries(job: string): string {
+function unknownSeries(job: string): string {
   return `Job ${job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
 }
 
@@ -47,7 +47,7 @@ async function missingDays(session: Session, db: Warehouse, job: Job) {
 }
 
 function cureFor({ state, cause }: UncoveredDays, job: string): string {
-  return state === 'settling' ? `gmsi sync ${job}` : cureOf(cause, job);
+  return state === 'settling' ? `gmsi sync ${job}` : sayCure(cureOf(cause, job));
 }
 
 const reasons = {

@@ -1,23 +1,18 @@
 import { Option } from '@commander-js/extra-typings';
+import { type Answer, answerReader, isOnlyBudget } from '../answer/answer.ts';
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { typed } from '../config/typed.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
-import { wantedByJobs } from '../plan/wanted-days.ts';
 import { loadedFeeds } from '../questions/contents.ts';
-import { failuresByCause } from '../questions/coverage.ts';
-import { cureOf, isTemporary } from '../questions/cures.ts';
 import type { Question } from '../questions/reading.ts';
 import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../questions/runs.ts';
 import { gapsOf, windowCounts, workersByJob, workersJobs } from '../questions/status.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import {
-  asTyped,
   type Columns,
   count,
   daysFrom,
@@ -25,18 +20,15 @@ import {
   minute,
   nextStep,
   number,
-  sayingAsTyped,
-  share,
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { askedAgain } from '../warehouse/tables/refusals.ts';
+import { describeCauses, describeJobs } from './answer-tables.ts';
 import { budgetsOf, describeBudget, requestColumns } from './budget.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
-import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
-import { describeEmptied, describeHistoryLimit, describeSettling } from './load-summary.ts';
+import { describeHistoryLimit, describeSettling } from './load-summary.ts';
 import { ownJobs } from './named-jobs.ts';
-import { plannedScope, showDays, unknownSeries } from './status-days.ts';
+import { plannedScope, showDays } from './status-days.ts';
 
 const define = (status: Command) =>
   status
@@ -61,7 +53,7 @@ export const status = gmsiCommand({ define }, async (session, names, { days, che
   if (days) return showDays(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   await using warehouse = await openWarehouse(session);
   const found = await readStatus(session, warehouse, jobs);
-  printResult(session, snakeCased(found), () => `${describe(found)}\n${nextOf(session, found)}`);
+  printResult(session, snakeCased(found), () => `${describe(found)}\n${nextOf(found)}`);
   return check ? codeOf(found) : exitCodes.done;
 });
 
@@ -69,15 +61,14 @@ export const status = gmsiCommand({ define }, async (session, names, { days, che
  * Returns the exit code of `gmsi status --check`.
  * @throws ConfigError without a job: then nothing is known to be good
  */
-function codeOf({ jobs, broken = [] }: Status): number {
-  if (jobs.length + broken.length === 0)
+function codeOf(answer: Answer): number {
+  if (answer.jobs.length === 0)
     throw new ConfigError('There is no job file in the folder jobs.', {
       hint: 'Run it where your jobs are, or name one.',
     });
-  const bad = jobs.filter(({ state }) => state !== 'good' && state !== 'working');
-  if (bad.length + broken.length === 0) return exitCodes.done;
-  const isOfBudget = broken.length === 0 && bad.every(({ state, isSpent }) => state === 'stopped' && isSpent);
-  return isOfBudget ? exitCodes.budget : exitCodes.incomplete;
+  const isGood = answer.jobs.every(({ state }) => state === 'good' || state === 'working');
+  if (isGood) return exitCodes.done;
+  return isOnlyBudget(answer) ? exitCodes.budget : exitCodes.incomplete;
 }
 
 async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
@@ -85,43 +76,26 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const rowsOf = async <Row>({ query }: Question<Row>) => (await query.execute(db)).rows;
   // Only about the named jobs; what all jobs share is shown if none is named.
   const isOfAll = jobs.length === 0;
-  const of = <Named>(named: Named) => (isOfAll ? undefined : named);
-  const names = jobs.map(({ name }) => name);
-  const { jobs: own, broken } = isOfAll ? await ownJobs(session) : { jobs, broken: [] };
-  const budgets = await budgetsOf(session, db, own);
-  // Backfills leave the reserve to syncs.
-  const isSpent = ({ name }: Job, isBehind: boolean) =>
-    budgets.some(
-      ({ jobs, used, limit, reserve }) => jobs.includes(name) && used >= limit - (isBehind ? reserve : 0),
-    );
-  const { listed, unresolved } = await listJobs(session, db, own, isSpent);
-  if (!isOfAll && unresolved[0]) throw unresolved[0];
-  const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
-  const reports: JobReport[] = listed.map((one, at) => ({ ...one, ...details[at]?.shown }));
-  const scopes = details.flatMap((of) => of?.scope ?? []);
-  const about = { cwd: process.cwd(), today: today(session), leaseSeconds, named: jobs };
-  const known = await wantedByJobs(db, about);
+  const names = isOfAll ? undefined : jobs.map(({ name }) => name);
+  const answer = await answerReader(db, { ...session.config, clock: session.clock, cwd: process.cwd() })(
+    isOfAll ? undefined : jobs,
+  );
   const runBy = await workersByJob(db, leaseSeconds);
   const schedules = await workersJobs(db, leaseSeconds);
+  const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
   return {
     warehouse: description,
-    jobs: reports,
-    ...(isOfAll && {
-      broken: [...broken.map(({ error }) => error), ...unresolved].map(({ message }) => message),
-      coverage: await rowsOf(loadedFeeds),
-      windows: await windowCounts(db),
-    }),
-    failures: await rowsOf(
-      failuresByCause({ scopes: of(scopes), wanted: 'wanted' in known ? known.wanted : undefined }),
-    ),
+    jobs: answer.jobs.map((job, at) => ({ ...job, ...details[at] })),
+    causes: answer.causes,
+    ...(isOfAll && { coverage: await rowsOf(loadedFeeds), windows: await windowCounts(db) }),
     workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
     schedules: schedules
-      .filter(({ job }) => isOfAll || names.includes(job))
+      .filter(({ job }) => names?.includes(job) ?? true)
       .map((one) => ({ ...one, workers: runBy.get(one.job) ?? 0 })),
-    loads: await rowsOf(lastLoads(leaseSeconds, most.loads, of(names))),
-    rescorings: await rowsOf(rescorings({ jobs: of(names) })),
+    loads: await rowsOf(lastLoads(leaseSeconds, most.loads, names)),
+    rescorings: await rowsOf(rescorings({ jobs: names })),
     requests: await rowsOf(requestsByKey(apiKey ? countedAs(apiKey) : null, monthOf(session.clock()))),
-    budgets,
+    budgets: await budgetsOf(session, db, isOfAll ? (await ownJobs(session)).jobs : jobs),
   };
 }
 
@@ -132,27 +106,17 @@ type Rows = {
   [Name in keyof Status]-?: NonNullable<Status[Name]> extends readonly (infer Row)[] ? Row : never;
 };
 
-/** A job; if it was named, with what of it is loaded in detail. */
-type JobReport = JobOfFile & Partial<NonNullable<Awaited<ReturnType<typeof detailsOf>>>['shown']>;
-
 function describe(status: Status): string {
-  const { warehouse, jobs, broken = [], coverage, windows, failures, schedules } = status;
+  const { warehouse, jobs, causes, coverage, windows, schedules } = status;
   const { workers, loads, rescorings, requests, budgets } = status;
-  const wanted = failures.filter(({ is_wanted }) => is_wanted);
-  const unwanted = failures.filter(({ is_wanted }) => !is_wanted);
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
     `Warehouse: ${warehouse}`,
-    // Windows are counted for all jobs together if none is named.
-    ...(windows
-      ? [jobs.length > 0 ? `Jobs\n${describeJobs(jobs, stuckJobs(failures))}` : 'Jobs: no file in jobs/']
-      : jobs.map(describeJob)),
-    ...broken,
+    jobs.length > 0 ? `Jobs\n${describeJobs(jobs)}` : 'Jobs: no file in jobs/',
+    causes.length > 0 && `To do\n${describeCauses(causes)}`,
+    ...jobs.map(describeDetails),
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows to load', 'none', windows, windowColumns),
-    wanted.length > 0 && section('Failed or refused', '', wanted, wantedColumns(jobs)),
-    unwanted.length > 0 &&
-      `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\n${toDelete}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     rescorings.length > 0 && section('Mass rescorings in the last 30 days', '', rescorings, rescoringColumns),
@@ -162,43 +126,29 @@ function describe(status: Status): string {
   return sections.filter((text) => text).join('\n\n');
 }
 
-/** Suggests to load failed windows (with a key), to plan the job that needs the fewest requests, or else a check. */
-function nextOf({ config }: Session, { jobs, failures }: Status): string {
+/** Suggests the first command that cures something, or what it would cost; without a cause, a check. */
+function nextOf({ jobs, causes }: Answer): string {
   if (jobs.length === 0) return nextStep('init');
-  if (jobs.some(({ series }) => series === null)) return nextStep('lookups');
-  const stuck = new Set(stuckJobs(failures));
-  const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0 && !stuck.has(one.job));
-  if (failed && config.apiKey) return nextStep(`backfill ${typedJob(failed.path)}`);
-  const missing = ({ covered, wanted }: JobReport) => (wanted ?? 0) - (covered ?? 0);
-  const [least] = jobs
-    .filter(({ isComplete, job }) => isComplete === false && !stuck.has(job))
-    .toSorted((a, b) => missing(a) - missing(b));
-  if (!least && stuck.size > 0) return '';
-  return nextStep(`${least ? 'plan' : 'check'} ${typedJob((least ?? jobs[0]!).path)}`);
+  const cured = causes.filter(({ command, severity }) => command !== null && severity !== 'note');
+  const first = cured.find(({ code }) => code === 'series unknown') ?? cured[0];
+  if (!first) return nextStep(`check ${typedJob(jobs[0]!.path)}`);
+  if (first.before !== null) return '';
+  return nextStep(first.command!.replace(/^gmsi /, '').replace(/^backfill (?=\S+$)/, 'plan '));
 }
 
-/** Returns the jobs with failed windows that need a person first: another load would fail in the same way. */
-function stuckJobs(failures: Status['failures']): string[] {
-  return failures
-    .filter(({ state, cause, is_wanted }) => is_wanted && state === 'failed' && !isTemporary(cause))
-    .flatMap(({ job }) => job ?? []);
-}
-
-/** Returns what of a job's period is loaded in detail; `undefined` if its series are not known. */
+/** Returns what of a named job's period is loaded in detail; `undefined` if its series are not known. */
 async function detailsOf(session: Session, db: Warehouse, job: Job) {
   const planned = await plannedScope(session, db, job);
   if (!planned) return undefined;
   const { scope, historyLimit } = planned;
   const settled = settledPart(scope, job, today(session));
-  const shown = {
+  return {
     period: { from: scope.from, to: scope.to },
     historyLimit: historyLimit ?? null,
     /** Days that may still change, and so do not count as covered. */
     settling: settlingPart(scope, job, today(session)) ?? null,
-    notListed: (await notListed(db, scope))?.message ?? null,
     gaps: settled ? await gapsOf(db, settled, most.gaps) : [],
   };
-  return { shown, scope };
 }
 
 const coverageColumns: Columns<Rows['coverage']> = {
@@ -214,27 +164,6 @@ const windowColumns: Columns<Rows['windows']> = {
   windows: 'windows',
   'half drained': ({ half_drained }) => half_drained || null,
 };
-/** Also of `gmsi repair --windows`. */
-export const failureColumns: Columns<Rows['failures']> = {
-  state: 'state',
-  windows: 'windows',
-  job: 'job',
-  feed: 'feed',
-  series: 'series',
-  'such as': 'example',
-  from: 'first_day',
-  to: 'last_day',
-  cause: ({ cause, says }) => (cause === null ? says : `${cause}: ${says}`),
-};
-/** @param jobs whose files are known here */
-const wantedColumns = (jobs: readonly JobReport[]): Columns<Rows['failures']> => ({
-  ...failureColumns,
-  'what to do': ({ cause, job }) => {
-    if (job === null) return '';
-    const path = jobs.find((one) => one.job === job)?.path;
-    return sayingAsTyped(cureOf(cause, path ? typedJob(path) : typed(job)));
-  },
-});
 const loadColumns: Columns<Rows['loads']> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
@@ -270,48 +199,19 @@ const scheduleColumns: Columns<Rows['schedules']> = {
 /** The columns that a narrow terminal does without, the least important first. */
 const least = ['match type', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
 
-const toDelete = `To delete these windows: ${asTyped('repair --windows')}`;
-
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
   return `${title}\n${tableOf(rows, columns, { least })}`;
 }
 
-function describeJob(status: JobReport): string {
-  const { series, complete, covered, wanted, period, settling, windows, gaps, historyLimit, late } = status;
-  if (!period || !windows || !gaps || series === null) return unknownSeries(status.job);
-  const name = typedJob(status.path);
-  const lacks = (wanted ?? 0) - (covered ?? 0);
-  const states = Object.entries(windows)
-    .filter(([, many]) => many > 0)
-    .map(([state, many]) => `${number(many)} ${state}`);
+function describeDetails({ job, period, historyLimit, settling, gaps = [] }: Rows['jobs']): string {
+  if (!period) return '';
   const lines = [
-    `Job ${status.job}`,
+    `Job ${job}`,
     facts([
-      ['state', status.why === null ? status.state : `${status.state}: ${status.why}`],
-      ['series', series],
       ['period', daysFrom(period.from, period.to)],
       ['history limit', describeHistoryLimit(historyLimit ?? undefined)],
-      ['complete', wanted === null ? undefined : `${number(complete ?? 0)} of ${number(series)} series`],
-      [
-        'covered',
-        wanted === null
-          ? undefined
-          : `${number(covered ?? 0)} of ${number(wanted)} days (${share(covered ?? 0, wanted)})`,
-      ],
-      ['missing', lacks > 0 ? `${count(lacks, 'day')}; to load them: ${asTyped(`backfill ${name}`)}` : null],
       ['recent days', describeSettling(settling)],
-      ['windows to load', states.join(', ') || 'none'],
-      [
-        'refused',
-        windows.refused > 0
-          ? `each run requests at most ${askedAgain} again; to request all: ${asTyped(`backfill ${name} --retry-refused`)}`
-          : null,
-      ],
-      ['not listed', status.notListed ?? undefined],
-      ['rows gone', status.emptied ? describeEmptied(status.emptied, status.path) : undefined],
-      ['next run', nextRunOf(status) || undefined],
-      ['late', late ?? undefined],
     ]),
   ];
   if (gaps.length > 0) {

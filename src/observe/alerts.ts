@@ -1,4 +1,8 @@
 import { request } from 'undici';
+import { type Answer, answerOn } from '../answer/answer.ts';
+import type { Cause } from '../answer/causes.ts';
+import { sayCure } from '../answer/cures.ts';
+import { type JobStanding, type ReadStandings, standingsReader } from '../answer/standing.ts';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
 import { proxyName } from '../config/proxies.ts';
@@ -6,18 +10,16 @@ import { typed } from '../config/typed.ts';
 import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
-import { listedPart } from '../plan/not-listed.ts';
-import { cureOf, isTemporary } from '../questions/cures.ts';
-import { type FieldChange, fieldChanges } from '../questions/runs.ts';
-import { countFailures, type FailureCounts } from '../questions/status.ts';
+import type { FieldChange } from '../questions/runs.ts';
 import type { Secret } from '../secret.ts';
 import { openAgent } from '../service/agent.ts';
 import type { ClientEvent } from '../service/client.ts';
-import { count, minute, number, ofLimit } from '../terminal/table.ts';
+import { minute } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { keepProcess } from '../warehouse/keep-process.ts';
 import {
   type AlertCause,
+  type AlertKind,
   claimDueAlerts,
   type DueAlert,
   jobsWithDueAlerts,
@@ -25,15 +27,7 @@ import {
   raiseAlert,
   resolveAlert,
 } from '../warehouse/tables/alerts.ts';
-import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
 import { forgetProcess } from '../warehouse/tables/processes.ts';
-import {
-  type BudgetOutlook,
-  type JobStanding,
-  lateness,
-  type ReadStandings,
-  standingsReader,
-} from './job-standing.ts';
 
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
@@ -71,23 +65,30 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
     if (key)
       for (const { name: job } of watched)
         await note(warehouse, { job, kind: 'key refused', trouble: keyTrouble(job, key) });
-    const { rows: changes } = await fieldChanges.query.execute(warehouse);
-    for (const standing of await readStandings(watched)) {
-      const failed = standing.scope
-        ? await countFailures(warehouse, listedPart(standing.scope))
-        : { windows: 0, reasons: [] };
-      for (const finding of findingsOfJobs(standing, failed)) await note(warehouse, finding);
-      const { job } = standing;
-      const checks = checkTrouble(job, await failedChecks(warehouse, job.name));
-      await note(warehouse, { job: job.name, kind: 'check failed', trouble: checks });
-      await note(warehouse, { job: job.name, kind: 'fields changed', trouble: fieldTrouble(job, changes) });
-    }
+    const standings = await readStandings(watched);
+    const { causes } = await answerFor(warehouse, standings, clock);
+    for (const standing of standings)
+      for (const finding of findingsOf(standing, causes)) await note(warehouse, finding);
     const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
     for (const name of unknown) receivers.set(name, webhook!);
     await sendDue(receivers, options);
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be checked');
   }
+}
+
+/** The one answer on the jobs of a worker, whose files may be elsewhere. */
+export function answerFor(
+  warehouse: Warehouse,
+  standings: readonly JobStanding[],
+  clock: () => Date,
+): Promise<Answer> {
+  return answerOn(warehouse, standings, {
+    wanted: { wanted: standings.flatMap(({ job, scope }) => (scope ? { job: job.name, scope } : [])) },
+    typedAs: ({ name }) => typed(name),
+    clock,
+    isThorough: false,
+  });
 }
 
 /** What sends is listed as a process only while it has something to send: most checks find nothing. */
@@ -187,14 +188,55 @@ type AlertFinding = AlertCause & { readonly trouble: Trouble };
  */
 const surelyEnough = 0.95;
 
-/** Returns the causes of alerts of a job. */
-export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): AlertFinding[] {
-  const { job, budget } = standing;
-  return [
-    { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
-    ...(budget ? budgetFindings(job.name, budget) : []),
-    { job: job.name, kind: 'late', trouble: lateTrouble(standing) },
-  ];
+/**
+ * The kinds of alerts that follow from the causes of a job; a worker and its exports raise the others. None says that no worker
+ * runs a job: who could say so is gone, and the job gets late.
+ */
+const kinds = [
+  'failed windows',
+  'late',
+  'rows gone',
+  'load failed',
+  'check failed',
+  'budget',
+  'fields changed',
+] as const;
+
+/** Returns the kind of alert that tells of a cause; `undefined` for what the next load cures, and for what is as somebody wants it. */
+function kindOfAlert({ code, severity, windows }: Cause): (typeof kinds)[number] | undefined {
+  if (code === 'budget spent' || code === 'budget short') return 'budget';
+  if (code === 'unknown name' || code === 'not listed' || (windows !== null && severity === 'failing'))
+    return 'failed windows';
+  if (code === 'fields changed' || severity !== 'note') return kinds.find((kind) => kind === code);
+  return undefined;
+}
+
+/** Returns which alerts of a job there are, and which there are not. */
+export function findingsOf(standing: JobStanding, causes: readonly Cause[]): AlertFinding[] {
+  const { job } = standing;
+  const own = causes.filter((one) => {
+    if (one.code === 'fields changed') return one.feed === job.feed && job.unknownFields !== 'keep';
+    return one.job === job.name;
+  });
+  return kinds.flatMap((kind) => {
+    const of = own.filter((one) => kindOfAlert(one) === kind);
+    if (of.length === 0) return isUnsure(kind, standing) ? [] : { job: job.name, kind, trouble: null };
+    const message = of.map((one) => sentenceOn(job.name, one)).join('\n');
+    return { job: job.name, kind, trouble: { message, details: { causes: of } } };
+  });
+}
+
+/** Returns true if a cause may only seem to be over. */
+function isUnsure(kind: AlertKind, { lastLoad, budget }: JobStanding): boolean {
+  // Windows that are tried again have not failed for now.
+  if (kind === 'failed windows') return lastLoad?.is_running === true;
+  return kind === 'budget' && (!budget || budget.projected > budget.limit * surelyEnough);
+}
+
+/** Says a cause and its cure, with the job. */
+function sentenceOn(job: string, { what, why, before, command }: Cause): string {
+  const cure = command === null ? '' : ` To do: ${sayCure({ ...(before !== null && { before }), command })}`;
+  return `Job ${job}: ${what}${why ? `. ${sentence(why)}` : '.'}${cure}`;
 }
 
 function keyTrouble(job: string, { refusedWith }: KeyStanding): Trouble {
@@ -203,64 +245,6 @@ function keyTrouble(job: string, { refusedWith }: KeyStanding): Trouble {
     `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key ` +
     'may read the feed, then start gmsi again.';
   return { message, details: { status: refusedWith } };
-}
-
-function failedWindows(
-  { job, problem, notListed }: JobStanding,
-  { windows, reasons }: FailureCounts,
-): Trouble {
-  const [first] = reasons;
-  const messages = [
-    ...(problem ? [`Job ${job.name} is not loaded: ${problem.message}`] : []),
-    ...(notListed ? [`Job ${job.name} is not loaded whole. ${notListed.message} ${notListed.hint}`] : []),
-    ...(first
-      ? [
-          `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} ` +
-            `${isTemporary(first.cause) ? 'The next run tries again. ' : ''}To load them: ${cureOf(first.cause, typed(job.name))}`,
-        ]
-      : []),
-  ];
-  if (messages.length === 0) return null;
-  const names = notListed && { not_listed: notListed.names };
-  return { message: messages.join(' '), details: { windows, reasons, ...names } };
-}
-
-function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
-  const { used, limit, projected, spentBy } = outlook;
-  const details = { used, limit, projected, spent_by: spentBy };
-  if (used >= limit) {
-    const message =
-      `The request budget of job ${job} is spent: ${ofLimit(used, limit)} this month. Nothing is loaded until the first of ` +
-      'the next month (UTC).';
-    return [{ job, kind: 'budget', trouble: { message, details } }];
-  }
-  if (spentBy !== null) {
-    const day = spentBy.toISOString().slice(0, 10);
-    const message =
-      `The request budget of job ${job} will not last the month: ${ofLimit(used, limit)} are used, and the schedule needs ` +
-      `at least ${number(projected)} in total; the budget is spent about ${day}. How to save requests: gmsi plan ` +
-      `${typed(job)}`;
-    return [{ job, kind: 'budget', trouble: { message, details } }];
-  }
-  return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
-}
-
-function checkTrouble({ name }: Job, failed: readonly FailedCheck[]): Trouble {
-  const [first] = failed;
-  if (!first) return null;
-  const more =
-    failed.length > 1 ? ` ${count(failed.length - 1, 'other check', 'other checks')} failed, too.` : '';
-  const message =
-    `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} To ` +
-    `see them: gmsi check ${typed(name)}`;
-  return { message, details: { checks: failed } };
-}
-
-function fieldTrouble({ name, feed, unknownFields }: Job, changes: readonly FieldChange[]): Trouble {
-  const own = changes.filter((change) => change.feed === feed);
-  if (unknownFields === 'keep' || own.length === 0) return null;
-  const message = `Fields of the records of job ${name} have changed: ${describeFieldChanges(own)}. ${adviceOnFields}`;
-  return { message, details: { fields: own } };
 }
 
 /** How many changes a message names. */
@@ -274,12 +258,6 @@ export function describeFieldChanges(changes: readonly FieldChange[]): string {
 
 export const adviceOnFields =
   'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.';
-
-function lateTrouble(standing: JobStanding): Trouble {
-  const late = lateness(standing);
-  const advice = `What is missing: gmsi status ${typed(standing.job.name)}`;
-  return late && { ...late, message: `${late.message} ${advice}` };
-}
 
 /** Whether the service accepts the API key, judging by its answers. */
 export interface KeyStanding {

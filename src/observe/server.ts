@@ -1,4 +1,5 @@
 import Fastify from 'fastify';
+import type { JobState } from '../answer/answer.ts';
 import type { Config } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { inTime, shared } from '../in-time.ts';
@@ -81,20 +82,40 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not, without details: whoever can connect may ask. */
   readonly reasons: readonly ('shutting down' | 'schema' | 'warehouse')[];
+  /** How many jobs stand how, as in `gmsi status`; none if that is not known. A worker with failing jobs may still get work. */
+  readonly jobs: Readonly<Partial<Record<JobState, number>>>;
 }
 
 /** In milliseconds; probes wait for a few seconds, and this must be shorter. */
 const patience = 3_000;
 
+/** Milliseconds for which the states of the jobs are kept. */
+const statesKeptFor = 60_000;
+
 /**
  * Checks that the warehouse answers, that its schema is current, and that the program is not shutting down.
- * @param log receives what is wrong, when that changes
+ * @param of `readStates` returns the state of each job; `log` receives what is wrong, when that changes
  */
 export function readinessReader(
   warehouse: Warehouse,
-  stop: AbortSignal,
-  log: Pick<Log, 'warn'>,
+  {
+    stop,
+    log,
+    readStates,
+  }: {
+    readonly stop: AbortSignal;
+    readonly log: Pick<Log, 'warn'>;
+    readonly readStates: () => Promise<readonly JobState[]>;
+  },
 ): () => Promise<Readiness> {
+  let known: { readonly at: number; readonly jobs: Readiness['jobs'] } | undefined;
+  const count = shared(async () => {
+    const states = await readStates();
+    const jobs = Object.fromEntries(
+      states.map((one) => [one, states.filter((state) => state === one).length]),
+    );
+    known = { at: performance.now(), jobs };
+  });
   // Shared, because otherwise every probe would hold a connection while the warehouse does not answer.
   const look = shared(() => migrationStatus(warehouse));
   let logged: string | undefined;
@@ -114,7 +135,11 @@ export function readinessReader(
     const lack = await lacking();
     if (lack && lack.why !== logged) log.warn(lack, 'not ready');
     logged = lack?.why;
+    if (!lack && (!known || performance.now() - known.at > statesKeptFor))
+      await inTime(count(), patience).catch((error: Error) =>
+        log.warn({ why: error.message }, 'the states of the jobs could not be read'),
+      );
     const reasons = [...(stop.aborted ? (['shutting down'] as const) : []), ...(lack ? [lack.reason] : [])];
-    return { ready: reasons.length === 0, reasons };
+    return { ready: reasons.length === 0, reasons, jobs: (lack ? undefined : known?.jobs) ?? {} };
   };
 }

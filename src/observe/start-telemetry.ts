@@ -1,11 +1,11 @@
+import { standingsReader } from '../answer/standing.ts';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
 import { shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import type { ClientEvent } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { checkAlerts, watchKey } from './alerts.ts';
-import { standingsReader } from './job-standing.ts';
+import { answerFor, checkAlerts, watchKey } from './alerts.ts';
 import { createMetrics } from './metrics.ts';
 import { readinessReader, serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
@@ -43,13 +43,17 @@ export async function startTelemetry(options: TelemetryOptions) {
   const readStandings = standingsReader(warehouse, { ...config, clock });
   const { leaseSeconds } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
+  async function readStates() {
+    const { jobs: shown } = await answerFor(warehouse, await readStandings(await jobs()), clock);
+    return [...shown.map(({ state }) => state), ...(unreadable?.() ?? []).map(() => 'failing' as const)];
+  }
   const server = await serveTelemetry(config.metrics, {
     contentType: registry.contentType,
     async metrics() {
       await refresh();
       return registry.metrics();
     },
-    readiness: readinessReader(warehouse, stop, log),
+    readiness: readinessReader(warehouse, { stop, log, readStates }),
     token: config.serveToken,
     log,
   });

@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { ReadStandings } from '../answer/standing.ts';
 import type { Job } from '../config/job.ts';
 import { inTime, shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import { livingWorkers } from '../questions/runs.ts';
 import { windowCounts } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { ReadStandings } from './job-standing.ts';
 
 /** In milliseconds; Prometheus waits 10 seconds by default. */
 const patience = 8_000;

@@ -9,7 +9,6 @@ import { firstUnsettledDay, plannedDays } from './days.ts';
  * Returns what of a job's period is loaded, from `start_date` or the history limit to `end_date`. This is the only definition of
  * complete.
  * @param job with what a probe has learned about its feed
- * @param others other jobs, whose series are not the job's own
  * @returns `undefined` if the history limit leaves no day
  */
 export async function completenessOfJob(
@@ -17,12 +16,11 @@ export async function completenessOfJob(
   job: Job,
   scope: WindowScope,
   today: Temporal.PlainDate,
-  others: readonly WindowScope[] = [],
 ): Promise<Completeness | undefined> {
   const { days } = plannedDays(job, today);
   if (!days) return undefined;
   const planned = { ...scope, from: days.from.toString(), to: days.to.toString() };
-  return completenessOf(db, planned, firstUnsettledDay(today, job.lookbackDays).toString(), others);
+  return completenessOf(db, planned, firstUnsettledDay(today, job.lookbackDays).toString());
 }
 
 /** Returns true if settled days of a job are missing. */

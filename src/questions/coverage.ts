@@ -140,6 +140,7 @@ export const failureRow = z.object({
   feed: z.string(),
   state: z.enum(['failed', 'refused', 'pending']),
   job: text.describe('A job that wants them, else the one that last requested them; null if an import did.'),
+  jobs: z.array(z.string()).describe('All jobs that want them.'),
   cause: z.enum(causeCodes).nullable().describe('null if none of them was tried yet.'),
   says: text.describe('The most common message of these windows.'),
   windows: z.int(),
@@ -174,7 +175,7 @@ export function failuresByCause({
     failureRow,
     'Windows that failed or were refused, by cause (50 causes at most)',
     sql`
-      select s.feed, w.state, wanted.job, known.cause,
+      select s.feed, w.state, wanted.job, jobs, known.cause,
              coalesce(
                -- Not that of skipped windows, if there is another.
                mode() within group (order by w.last_error) filter (where w.refused_with is not null or w.state = 'failed'),
@@ -190,8 +191,8 @@ export function failuresByCause({
                case when l.job = any(jobs) then l.job else coalesce(jobs[1], nullif(l.job, '')) end as job
       ) as wanted
       where w.state = any(${[...states]}::text[]) and (${isAsked})
-      group by 1, 2, 3, 4, is_wanted
-      order by w.state, windows desc, 1, 3, 4 limit 50`,
+      group by 1, 2, 3, 4, 5, is_wanted
+      order by w.state, windows desc, 1, 3, 4, 5 limit 50`,
   );
 }
 

@@ -58,22 +58,28 @@ export function lastLoads(leaseSeconds: number, atMost: number, jobs?: readonly 
   );
 }
 
-/** Whether a load of a job is running, and whether one ran in the last two days, by the database's clock. */
-export interface RecentLoads {
-  readonly is_running: boolean;
+/** The last load of a job. */
+export interface LastLoad extends Pick<LoadShown, 'load_id' | 'state' | 'error'> {
+  /** When it ended, or last stored its totals. */
+  readonly at: string;
+  /** True if that is less than two days ago, by the database's clock. */
   readonly is_recent: boolean;
+  /** True if this load, or another one of the job, is running. */
+  readonly is_running: boolean;
 }
 
 /** Returns that of every job that was ever loaded, by name. */
-export async function recentLoads(
+export async function lastLoadOfJobs(
   db: Kysely<Database>,
   leaseSeconds: number,
-): Promise<ReadonlyMap<string, RecentLoads>> {
-  const { rows } = await sql<RecentLoads & { job: string }>`
-    select job, bool_or(${stateOfLoad(leaseSeconds)} = 'running') as is_running,
-           max(coalesce(finished_at, updated_at)) > now() - interval '2 days' as is_recent
-    from gmsi.loads group by job`.execute(db);
-  return new Map(rows.map(({ job, ...loads }) => [job, loads]));
+): Promise<ReadonlyMap<string, LastLoad>> {
+  const { rows } = await sql<LastLoad & { job: string }>`
+    select distinct on (job) job, load_id, state, error, ${exactTime('ended_at')} as at,
+           ended_at > now() - interval '2 days' as is_recent, bool_or(state = 'running') over (partition by job) as is_running
+    from (select *, ${stateOfLoad(leaseSeconds)} as state, coalesce(finished_at, updated_at) as ended_at
+          from gmsi.loads) as loads
+    order by job, load_id desc`.execute(db);
+  return new Map(rows.map(({ job, ...load }) => [job, load]));
 }
 
 /** A load in which the service had given many headlines new scores. */
@@ -181,6 +187,8 @@ export const fieldChanges = question(
 );
 export type FieldChange = RowOf<typeof fieldChanges.row>;
 
+export type OpenAlert = RowOf<typeof openAlerts.row>;
+
 /** Not for readers. */
 export const openAlerts = question(
   z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: timeText }),
@@ -224,3 +232,4 @@ export const lastChecks = question(
       from gmsi.check_results
       order by array_position(array['failed', 'warned', 'passed', 'skipped'], result), job, check_name limit 2000`,
 );
+export type CheckShown = RowOf<typeof lastChecks.row>;

@@ -2,15 +2,12 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { CauseCode } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../warehouse/database.ts';
-import { exactTime } from '../warehouse/exact-time.ts';
 import { refreshReason } from '../warehouse/tables/loads.ts';
 import { hasLivingProcess, isAlive, isRunBy } from '../warehouse/tables/processes.ts';
 import type { StoredSchedule } from '../warehouse/tables/schedules.ts';
 import {
   askedSeries,
   inScope,
-  isOfJob,
-  isOpen,
   nameOfSeries,
   period,
   queued,
@@ -179,10 +176,7 @@ export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
   /** Settled days that are covered, over all series, of those in the period. */
   readonly covered: number;
   readonly wanted: number;
-  /** Series that no other job has, and those of them that are complete. */
-  readonly own_series: number;
-  readonly own_complete: number;
-  /** The last day that all of these series have, settled or not; `null` if there are none. */
+  /** The last day that the complete series have, settled or not; `null` if there are none. */
   readonly complete_to: Day | null;
   /** Windows that are pending or being drained. */
   readonly open: number;
@@ -193,15 +187,12 @@ export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
 /**
  * Returns how far a job is loaded. All that calls a job complete asks this.
  * @param firstUnsettled the first day that may still change: a series is complete without it
- * @param others other jobs, whose series are not the job's own
  */
 export async function completenessOf(
   db: Kysely<Database>,
   scope: WindowScope,
   firstUnsettled: Day,
-  others: readonly WindowScope[] = [],
 ): Promise<Completeness> {
-  const isOfOthers = others.map((other) => isOfJob('asked', other));
   const settled = sql`datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date))`;
   const daysIn = (days: RawBuilder<unknown>) =>
     sql`(select coalesce(sum(upper(range) - lower(range)), 0) from unnest(${days}) as range)`;
@@ -213,50 +204,15 @@ export async function completenessOf(
     ), series as (
       select upper(c.whole * datemultirange(${period(scope)})) - 1 as loaded_to,
              isempty(${settled} - coalesce(c.covered, '{}')) as is_complete,
-             ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered,
-             not (${sql.join([sql`false`, ...isOfOthers], sql` or `)}) as is_own
+             ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered
       from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
     ), total as (
       select count(*) as series, count(*) filter (where is_complete) as complete,
              min(loaded_to) filter (where is_complete) as complete_to,
-             coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted,
-             count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete
+             coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted
       from series
     )
     select *, complete = series and open + failed + refused = 0 as is_complete from total cross join work
   `.execute(db);
   return { ...rows[0]!, from: scope.from, to: scope.to };
-}
-
-/** Returns when each job was last loaded, as text: when its last load ended, or last stored its totals. */
-export async function lastLoadOfJobs(db: Kysely<Database>): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ job: string; at: string }>`
-    select job, ${exactTime('at')} as at
-    from (select job, max(coalesce(finished_at, updated_at)) as at from gmsi.loads group by job) as last
-  `.execute(db);
-  return new Map(rows.map(({ job, at }) => [job, at]));
-}
-
-/** Windows of a job that have failed and were not drained since, and the most common reasons. */
-export interface FailureCounts {
-  readonly windows: number;
-  readonly reasons: readonly {
-    readonly cause: CauseCode;
-    readonly reason: string;
-    readonly windows: number;
-  }[];
-}
-
-/** Counts failed windows. Includes windows that are being retried, so that a retry does not look like a success. */
-export async function countFailures(db: Kysely<Database>, scope: WindowScope): Promise<FailureCounts> {
-  const { rows } = await sql<{ cause: CauseCode; reason: string; windows: number; all_windows: number }>`
-    select w.cause, mode() within group (order by w.last_error) as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
-    from ${queued}
-    where ${inScope(scope)} and ${isOpen} and w.cause is not null
-    group by 1 order by windows desc, 1 limit 3
-  `.execute(db);
-  return {
-    windows: rows[0]?.all_windows ?? 0,
-    reasons: rows.map(({ cause, reason, windows }) => ({ cause, reason, windows })),
-  };
 }

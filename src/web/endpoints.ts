@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { dayAt, dayRange, daysIn } from '../plan/days.ts';
-import { wantedByJobs } from '../plan/wanted-days.ts';
+import { dayRange, daysIn } from '../plan/days.ts';
 import { feed, limit, period, textUpTo } from '../questions/asking.ts';
 import * as changes from '../questions/changes.ts';
 import * as contents from '../questions/contents.ts';
@@ -12,8 +11,8 @@ import * as sentiment from '../questions/sentiment.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { answerEndpoints } from './answer.ts';
 import { endpoint, withoutParameters } from './endpoint.ts';
-import { jobsEndpoint } from './jobs.ts';
 
 const coverageEndpoints = [
   endpoint('coverage', 'How many days of each series are covered, and the state of the others', {
@@ -59,8 +58,6 @@ const contentsEndpoints = [
     ask: (published) => runs.rescorings({ published }),
   }),
   withoutParameters('arrival', runs.arrivalDelays, { isLive: true }),
-  withoutParameters('alerts', runs.openAlerts, { rights: 'own' }),
-  withoutParameters('fields', runs.fieldChanges, { rights: 'own', isLive: true }),
   withoutParameters('checks', runs.lastChecks),
 ];
 
@@ -193,21 +190,5 @@ export function warehouseEndpoints({ leaseSeconds, apiKey, clock }: Server) {
  * @param cwd the folder whose `jobs/` are shown, and say which windows are wanted
  */
 export function allEndpoints(warehouse: Warehouse, of: Server & { readonly cwd: string }) {
-  return [
-    ...warehouseEndpoints(of),
-    jobsEndpoint(warehouse, of),
-    endpoint('failures', 'Windows that failed or were refused, by cause (50 causes at most)', {
-      takes: z.object({}),
-      row: coverage.failureRow,
-      isLive: true,
-      async ask() {
-        const today = dayAt(of.clock());
-        const known = await wantedByJobs(warehouse, { ...of, today }).catch((error) => {
-          if (error.code === '42501') return { unknown: 'a reader may not see what workers have stored' };
-          throw error;
-        });
-        return coverage.failuresByCause('wanted' in known ? known : {});
-      },
-    }),
-  ];
+  return [...warehouseEndpoints(of), ...answerEndpoints(warehouse, of)];
 }

@@ -5,7 +5,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 
 /** What the page asks for Today, beside its loads; Coverage asks for each feed as well. */
-const asked = 'feeds series origin jobs failures checks fields alerts arrival requests'.split(' ');
+const asked = 'feeds series origin jobs causes checks arrival requests'.split(' ');
 
 /** Returns the state of a warehouse as one HTML file that needs no server: the page, with the answers of Today and Coverage. */
 export async function writeReport(

@@ -32,7 +32,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +0 of 364 days[\s\S]*windows +16 new\n[\s\S]*requests +at least 16/,
   );
   expect((await spendingNothing('status', 'job')).stdout).toMatch(
-    /covered +0 of 364 days \(0\.0%\)[\s\S]*2024-01-01 +2024-03-31 +4 /,
+    /^job +behind +364 days missing .* 0 of 4 +0\.0%[\s\S]*2024-01-01 +2024-03-31 +4 /m,
   );
 
   await gmsiHere(['backfill', 'half'], setting);
@@ -41,7 +41,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +182 of 364 days[\s\S]*windows +8 new\n[\s\S]*requests +at least 8, about \d+ expected/,
   );
   expect((await spendingNothing('status', 'job')).stdout).toMatch(
-    /covered +182 of 364 days \(50\.0%\)[\s\S]*2024-01-01 +2024-03-31 +2 +NO /,
+    /^job +behind +182 days missing .* 2 of 4 +50\.0%[\s\S]*2024-01-01 +2024-03-31 +2 +NO /m,
   );
 
   const planned = JSON.parse((await spendingNothing('plan', 'job', '--json')).stdout).jobs[0];
@@ -53,7 +53,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +364 of 364 days[\s\S]*none: everything is covered/,
   );
   const covered = await spendingNothing('status', 'job');
-  expect(covered.stdout).toMatch(/covered +364 of 364 days \(100%\)\n/);
+  expect(covered.stdout).toMatch(/^job +good .* 4 of 4 +100% /m);
   expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
@@ -64,7 +64,7 @@ it('names the rows that are gone with a partition, and the command that loads th
   await folder.write('jobs/job.yaml', jobFor(quarter));
   const run = (...args: string[]) => gmsiHere(args, setting);
   expect(await run('backfill', 'job')).toMatchObject({ code: 0 });
-  expect((await run('status', 'job')).stdout).not.toContain('rows gone');
+  expect((await run('status', 'job')).stdout).not.toContain('rows are gone');
   await sql`drop table gmsi.headlines_2024_02`.execute(warehouse.db);
 
   const again = 'gmsi backfill job --full-refresh --from 2024-02-01 --to 2024-02-29';
@@ -82,6 +82,6 @@ it('names the rows that are gone with a partition, and the command that loads th
 
   expect(await run(...again.split(' ').slice(1))).toMatchObject({ code: 0 });
   expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
-  expect((await run('status', 'job')).stdout).not.toContain('rows gone');
+  expect((await run('status', 'job')).stdout).not.toContain('rows are gone');
   expect(await run('check', 'job', '--only', 'lost-rows')).toMatchObject({ code: 0 });
 });

@@ -41,6 +41,11 @@ function nameOf(callee: unknown): unknown {
   return (callee as Node).name;
 }
 
+/** `command: 'gmsi …'`, a whole command. */
+function isOfCure({ type, key, value: of }: Node): boolean {
+  return type === 'Property' && nameOf(key) === 'command' && textsOf(of as Node)[0]!.startsWith('gmsi ');
+}
+
 /** These take whole commands, with an explanation after four spaces; the first two without `gmsi`. */
 const whole: Readonly<Record<string, string>> = { asTyped: 'gmsi ', nextStep: 'gmsi ', examples: '' };
 
@@ -55,6 +60,10 @@ function printedTexts(): { where: string; text: string; isWhole: boolean }[] {
       if (Array.isArray(node)) for (const one of node) visit(one);
       if (typeof node !== 'object' || node === null || !('type' in node)) return;
       const { type, callee, arguments: given } = node as Node;
+      if (isOfCure(node as Node)) {
+        add((node as Node).value as Node, true);
+        return;
+      }
       const prefix = type === 'CallExpression' ? whole[nameOf(callee) as string] : undefined;
       if (prefix !== undefined) for (const part of given as Node[]) add(part, true, prefix);
       else if (['Literal', 'TemplateLiteral', 'JSXText'].includes(type)) add(node as Node, false);

@@ -79,17 +79,16 @@ test('plan has it as JSON, without what the feed is not by', async () => {
 
 test('status shows what failed, why, and the command that retries it', async () => {
   const lines = (await status()).split('\n');
-  const [head, ...rows] = lines.slice(lines.indexOf('Failed or refused') + 1);
-  expect(head?.split(/ {2,}/).join()).toBe('state,windows,job,feed,series,such as,from,to,cause,what to do');
+  const [head, ...rows] = lines.slice(lines.indexOf('To do') + 1);
+  expect(head?.split(/ {2,}/).join()).toBe('job,what,why,about,to do,requests');
   const failed = rows.slice(0, rows.indexOf('')).join('\n');
-  expect(failed).toMatch(/refused +1 +events +ticker-events +1 +USA_IND event_type=Combined .* 422/);
-  expect(failed).toMatch(/gmsi-index +1 +NO Elections sentiment_type=directional +2026-10-01 /);
-  expect(failed).toMatch(/^refused .* gmsi backfill .*events.* --retry-refused$/m);
-  expect(lines.filter((line) => line.startsWith('refused  '))).toContainEqual(
-    expect.stringMatching(
-      /each run requests at most 20 again; to request all: gmsi backfill .*events.yaml"? --retry-refused$/,
-    ),
+  expect(failed).toMatch(
+    /^events +1 window was refused .* 422.* USA_IND event_type=Combined; 2026-10-01 to 2026-10-02 /m,
   );
+  expect(failed).toMatch(
+    /^index +1 window was refused .* NO Elections sentiment_type=directional; 2026-10-01 /m,
+  );
+  expect(failed).toMatch(/^events .* gmsi backfill .*events.* --retry-refused +1$/m);
 });
 
 test('status shows no column that nothing is in', async () => {
@@ -99,10 +98,10 @@ test('status shows no column that nothing is in', async () => {
 
 test('status of a job is about that job: its loads, its failed windows, and no sums over others', async () => {
   const events = JSON.parse(await status(true, ['events']));
-  const keys = 'warehouse,jobs,failures,workers,schedules,loads,rescorings,requests,budgets';
+  const keys = 'warehouse,jobs,causes,workers,schedules,loads,rescorings,requests,budgets';
   expect(Object.keys(events).join()).toBe(keys);
-  const feedsOf = ({ failures }: { failures: { feed: string }[] }) =>
-    new Set(failures.map(({ feed }) => feed));
+  const feedsOf = ({ causes }: { causes: { feed: string; windows: number | null }[] }) =>
+    new Set(causes.filter(({ windows }) => windows !== null).map(({ feed }) => feed));
   expect(feedsOf(events)).toEqual(new Set(['ticker-events']));
   const jobsOf = ({ loads }: { loads: { job: string }[] }) => new Set(loads.map(({ job }) => job));
   expect(jobsOf(events)).toEqual(new Set(['events']));
@@ -131,7 +130,9 @@ test('status says by the lease, not by a clock of its own, whether a load withou
 test('both say which names of a job the service no longer lists, and nothing is planned for them', async () => {
   await sql`update gmsi.countries set listed = false where country = 'NO'`.execute(warehouse.db);
   const words = 'The service no longer lists country NO, so its missing days are not loaded.';
-  expect(await status(false, ['index'])).toMatch(new RegExp(`^not listed +${words}$`, 'm'));
+  expect(await status(false, ['index'])).toMatch(
+    new RegExp(`^index +not listed: country NO +${words} .* gmsi lookups +5$`, 'm'),
+  );
   expect(await plan('index')).toMatch(
     /^series +1 country × .*\n(.*\n)*not listed +The service no longer lists country NO/m,
   );

@@ -2,14 +2,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import { Secret } from '../../src/secret.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
-import { answerOf } from '../../src/web/endpoint.ts';
-import { allEndpoints } from '../../src/web/endpoints.ts';
 import { says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlaceForAll } from '../cli/place.ts';
-import { aLogin } from '../support/a-login.ts';
 import { registered } from '../support/a-worker.ts';
 import { aWindowIn, changeWindowsIn, forgetWindowsIn } from '../support/warehouse-state.ts';
 
@@ -44,16 +40,15 @@ async function windows() {
   );
 }
 
-async function failuresOnPage(by = db) {
-  const of = {
-    cwd: folder.path,
-    leaseSeconds: 30,
-    apiKey: new Secret('sandbox-key'),
-    clock: () => new Date(),
-  };
-  const endpoint = allEndpoints(by, of).find(({ path }) => path === 'failures')!;
-  const { columns, rows } = await answerOf(by, endpoint, {});
-  return rows.map((row) => [row[columns.indexOf('example')], row[columns.indexOf('is_wanted')]]);
+/** The windows that `gmsi status` names: their job, what of them, and which. */
+async function told(): Promise<string[]> {
+  const { causes } = JSON.parse((await run('status', '--json')).stdout);
+  return causes
+    .filter(({ windows }: { windows: number | null }) => windows !== null)
+    .map(
+      ({ job, severity, what, about }: Record<string, string>) =>
+        `${severity === 'note' ? 'unwanted' : job}: ${what}, ${about?.split(';')[0]}`,
+    );
 }
 
 it('shows windows that no job wants as such, and deletes them with gmsi repair --windows and no others', async () => {
@@ -61,26 +56,21 @@ it('shows windows that no job wants as such, and deletes them with gmsi repair -
     /refused +1 .*2024-01-01[\s\S]*Nothing was changed/,
   );
   await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
-  expect(await failuresOnPage()).toEqual(
-    expect.arrayContaining([
-      ['US Inflation-Food', true],
-      ['US Elections', false],
-      ['US Inflation-Food', false],
-    ]),
-  );
-  const status = await run('status');
-  const [wanted, unwanted] = status.stdout.split('Failed or refused, and not wanted by any job');
-  expect(wanted).toMatch(/^Failed or refused\n.*\nfailed +1 .*US Inflation-Food/m);
-  expect(wanted).not.toContain('US Elections');
-  expect(unwanted).toMatch(
-    /failed +1 .*US Elections[\s\S]*refused +1 [\s\S]*\nTo delete these windows: gmsi repair --windows\n/,
+  expect(await told()).toEqual([
+    'food: 1 window failed, US Inflation-Food',
+    'unwanted: 1 window failed, US Elections',
+    'unwanted: 1 window left, GB Inflation-Food',
+    'unwanted: 1 window was refused, US Inflation-Food',
+  ]);
+  expect((await run('status')).stdout).toMatch(
+    /1 window was refused +No job wants these days\. 422 too old .* gmsi repair --windows +0\n/,
   );
 
   const { stdout, code } = await run('repair', '--windows');
   expect(code).toBe(0);
   expect(stdout).toContain('3 windows deleted that no job wants. Rows that they had loaded stay.\n');
   expect(await windows()).toEqual(['Inflation-Food failed']);
-  expect((await run('status')).stdout).not.toContain('not wanted by any job');
+  expect(await told()).toEqual(['food: 1 window failed, US Inflation-Food']);
   expect((await run('repair', '--windows')).stdout).toBe('Every window is wanted by a job.\n');
   expect(await windows()).toHaveLength(1);
 });
@@ -89,10 +79,10 @@ it('names a job that wants a window, though another one has last requested it', 
   await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
       values (900, 'backfill', 'gone', 'gmsi-headlines', 'x')`.execute(db);
   await changeWindowsIn(db, { load_id: 900 });
-  const { failures } = JSON.parse((await run('status', '--json')).stdout);
-  expect(failures).toMatchObject([
-    { state: 'failed', job: 'food', windows: 2, is_wanted: true },
-    { state: 'refused', job: 'gone', windows: 1, is_wanted: false },
+  expect(await told()).toEqual([
+    'food: 2 windows failed, 2 series, such as US Elections',
+    'unwanted: 1 window left, GB Inflation-Food',
+    'unwanted: 1 window was refused, US Inflation-Food',
   ]);
 });
 
@@ -100,12 +90,6 @@ it('wants no days before the history limit of a job', async () => {
   await folder.write('jobs/food.yaml', { ...job, start_date: '2020-01-01', history_limit: '2025-01-01' });
   expect((await run('repair', '--windows')).stdout).toMatch(/2 windows deleted/);
   expect(await windows()).not.toContain('Inflation-Food refused');
-});
-
-it('answers readers, who may not see what workers have stored', async () => {
-  await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
-  await using reader = await aLogin(warehouse, 'gmsi_reader');
-  expect((await failuresOnPage(reader.db)).map(([, isWanted]) => isWanted)).not.toContain(false);
 });
 
 it('keeps what a job of another folder or another version wants, and all if a job cannot be read', async () => {
@@ -125,7 +109,7 @@ it('keeps what a job of another folder or another version wants, and all if a jo
     await folder.write('jobs/broken.yaml', broken);
     const refused = await run('repair', '--windows');
     expect(refused).toMatchObject(says(2, 'jobs/broken.yaml:1'));
-    expect((await failuresOnPage()).every(([, isWanted]) => isWanted)).toBe(true);
+    expect((await told()).filter((one) => one.startsWith('unwanted'))).toEqual([]);
   }
   await rm(join(folder.path, 'jobs'), { recursive: true });
   expect(await run('repair', '--windows')).toMatchObject(says(2, 'there is no job file in jobs/ here'));

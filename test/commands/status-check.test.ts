@@ -60,13 +60,14 @@ it('status --check ends with 0 only if every job is good or working, and says wh
   await write({ schedule: { backfill: '0 1 * * *' }, budget: { requests_per_month: 1 } });
   expect(await told()).toEqual(['stopped', "the month's requests are spent", 75]);
   await write({ alerts: { max_lag: 'P5D' }, end_date: 'today' });
-  expect(await told()).toEqual(['failing', 'late', 1]);
+  expect(await told()).toEqual(['failing', expect.stringMatching(/^\d+\.\d days late$/), 1]);
   await write();
   await sqlIn(db)`delete from gmsi.headlines`;
   expect(await told()).toEqual(['failing', 'rows are gone', 1]);
   await run('backfill', 'desk', '--full-refresh');
-  await place.folder.write('jobs/other.yaml', 'countries: [US');
-  expect(await told()).toEqual(['good', null, 1]);
+  expect(await told()).toEqual(['good', null, 0]);
+  await place.folder.write('jobs/another.yaml', 'countries: [US');
+  expect(await told()).toEqual(['failing', 'cannot be read', 1]);
   await rm(join(place.folder.path, 'jobs'), { recursive: true });
   expect((await run('status', '--check')).code).toBe(2);
 });

@@ -63,7 +63,7 @@ describe('a webhook gets', () => {
       [
         'fields changed',
         expect.stringMatching(
-          /^gmsi: Fields of the records of job test have changed: mood of gmsi-headlines is new\. Ask the vendor/,
+          /^gmsi: Job test: 1 field new\. Records of gmsi-headlines have fields without a column, kept in extra: mood\./,
         ),
       ],
     ]);
@@ -81,12 +81,14 @@ describe('a webhook gets', () => {
     }
     expect(webhook.taken).toEqual([
       {
-        text: expect.stringMatching(/^gmsi: 2 windows of job test failed: The service answered .* with 503/),
+        text: expect.stringMatching(
+          /^gmsi: Job test: 2 windows failed\. The service answered .* with 503.*\. To do: gmsi backfill test$/,
+        ),
         kind: 'failed windows',
         job: 'test',
         status: 'raised',
         at: expect.any(String),
-        details: { windows: 2, reasons: [expect.objectContaining({ windows: 2 })] },
+        details: { causes: [expect.objectContaining({ code: 'temporary', windows: 2 })] },
       },
     ]);
 
@@ -114,13 +116,15 @@ describe('a webhook gets', () => {
         'wider',
         'failed windows',
         expect.stringMatching(
-          /^gmsi: Job wider is not loaded whole\. The service no longer lists country NO, so .*\. gmsi lookups .*\. If .*\.$/,
+          /^gmsi: Job wider: not listed: country NO\. The service no longer lists country NO, so .*\. To do: gmsi lookups\nJob wider: 1/,
         ),
       ],
       [
         'wrong',
         'failed windows',
-        expect.stringMatching(/^gmsi: Job wrong is not loaded: .*did you mean "GB"/s),
+        expect.stringMatching(
+          /^gmsi: Job wrong: cannot run\. .*did you mean "GB".* To do: correct the job file, then gmsi validate wrong$/s,
+        ),
       ],
     ]);
     await forgetWindowsIn(db, { country: 'NO' });

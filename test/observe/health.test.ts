@@ -16,10 +16,14 @@ async function ask(warehouse: Warehouse, path: string, stop = new AbortControlle
 }
 
 it('/readyz says yes if work can be done, and no while the program shuts down', async ({ db }) => {
-  expect(await ask(db, '/readyz')).toEqual({ status: 200, body: { ready: true, reasons: [] }, logged: [] });
+  expect(await ask(db, '/readyz')).toEqual({
+    status: 200,
+    body: { ready: true, reasons: [], jobs: {} },
+    logged: [],
+  });
   expect(await ask(db, '/readyz', AbortSignal.abort())).toEqual({
     status: 503,
-    body: { ready: false, reasons: ['shutting down'] },
+    body: { ready: false, reasons: ['shutting down'], jobs: {} },
     logged: [],
   });
 });
@@ -28,7 +32,7 @@ it('/readyz says no if the schema is not this program’s, and what is wrong onl
   await using empty = await anEmptyDatabase();
   expect(await ask(empty.db, '/readyz')).toEqual({
     status: 503,
-    body: { ready: false, reasons: ['schema'] },
+    body: { ready: false, reasons: ['schema'], jobs: {} },
     logged: [expect.stringMatching(/^it lacks 0001_service, /)],
   });
 });
@@ -38,7 +42,7 @@ it('without a warehouse, /readyz says no, and why only to the log; /healthz says
   await using away = connect({ kind: 'url', url }, 1);
   expect(await ask(away, '/readyz')).toEqual({
     status: 503,
-    body: { ready: false, reasons: ['warehouse'] },
+    body: { ready: false, reasons: ['warehouse'], jobs: {} },
     logged: [expect.stringMatching(/ECONNREFUSED/)],
   });
   expect(await ask(away, '/healthz')).toEqual({ status: 200, body: { alive: true }, logged: [] });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
 import { type SeenRequest, startSandbox } from '#sandbox';
-import { lagSeconds } from '../../src/observe/job-standing.ts';
+import { lagSeconds } from '../../src/answer/standing.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';

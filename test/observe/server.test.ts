@@ -16,7 +16,7 @@ const anyPort = { host: '127.0.0.1', port: 0, names: ['metrics.example.com'] };
 const telling: Parameters<typeof serveTelemetry>[1] = {
   contentType: 'text/plain',
   metrics: async () => 'gmsi_warehouse_up 1\n',
-  readiness: async () => ({ ready: true, reasons: [] }),
+  readiness: async () => ({ ready: true, reasons: [], jobs: {} }),
   token: undefined,
   log: aLog().log,
 };

@@ -83,8 +83,8 @@ const questions: Readonly<Record<string, string>> = {
   series: '',
   origin: '',
   jobs: '',
+  causes: '',
   loads: 'limit=5',
-  alerts: '',
   workers: '',
   checks: '',
   requests: 'month=2026-11',
@@ -96,8 +96,6 @@ const questions: Readonly<Record<string, string>> = {
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
-  failures: '',
-  fields: '',
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
@@ -140,15 +138,7 @@ describe('the API', () => {
       const { row }: Endpoint = page.endpoints.find((one) => one.path === path)!;
       const rows = await rowsOf(`${path}?${query}`);
       // Nothing works for the warehouse here, and nothing is wrong with it.
-      const mayBeEmpty = [
-        'alerts',
-        'workers',
-        'requests',
-        'fields',
-        'loads/rescorings',
-        'arrival',
-        'moments',
-      ].includes(path);
+      const mayBeEmpty = ['workers', 'requests', 'loads/rescorings', 'arrival', 'moments'].includes(path);
       expect(rows.length).toBeGreaterThanOrEqual(mayBeEmpty ? 0 : 1);
       for (const one of rows) {
         const withMoments = Object.entries(one).map(([column, value]) => {
@@ -167,7 +157,7 @@ describe('the API', () => {
     },
   );
 
-  it.each(Object.keys(questions).filter((path) => path !== 'jobs'))(
+  it.each(Object.keys(questions).filter((path) => path !== 'jobs' && path !== 'causes'))(
     '%s shows SQL that gives the same rows in psql',
     async (path) => {
       const shown = await (await get(`${path}.sql?${questions[path]}`)).text();
@@ -220,14 +210,18 @@ describe('the API', () => {
       last_load_at: null,
       backfill_requests: null,
       failed: 0,
-      problem: null,
+      state: 'good',
+      why: null,
     });
-    expect(
-      rows
-        .filter(({ problem }) => problem !== null)
-        .map(({ job }) => job)
-        .toSorted(),
-    ).toEqual(['jobs/broken.yaml', 'unknown']);
+    const failing = rows.filter(({ state }) => state === 'failing').map(({ job, why }) => [job, why]);
+    expect(failing).toEqual([
+      ['broken', 'cannot be read'],
+      ['unknown', 'cannot run'],
+    ]);
+    expect((await rowsOf('causes')).slice(0, 2)).toMatchObject([
+      { code: 'job file', job: 'broken', command: 'gmsi validate broken', requests: 0 },
+      { code: 'unknown name', job: 'unknown', command: 'gmsi validate unknown', requests: 0 },
+    ]);
   });
 
   it.each(indexFeeds)('answers all subjects of %s with all that they counted', async (feed) => {
@@ -284,9 +278,10 @@ describe('the API', () => {
   });
 
   it('counts failed windows of one cause once for all series', async () => {
-    const failed = await rowsOf('failures');
-    expect(failed).toMatchObject([{ job: 'test', state: 'failed', windows: 1, series: 1 }]);
-    const says = String(failed[0]!.says);
+    const failures = async () => (await rowsOf('causes')).filter(({ windows }) => windows !== null);
+    const failed = await failures();
+    expect(failed).toMatchObject([{ job: 'test', code: 'temporary', what: '1 window failed' }]);
+    const says = String(failed[0]!.why);
     const { load_id } = (await windowsOf(warehouse.db)).find(({ state }) => state === 'failed')!;
     for (const topic of ['Inflation-Food', 'Governance/Corruption']) {
       const failedFor = (last_error: string, cause: string) => ({
@@ -304,10 +299,9 @@ describe('the API', () => {
       );
       await aWindowIn(warehouse.db, '2026-10-31', '2026-10-31', failedFor('No cursor', 'cursor'));
     }
-    const counts = (await rowsOf('failures')).map(({ windows, series }) => [windows, series]);
-    expect(counts).toEqual([
-      [3, 3],
-      [2, 2],
+    expect((await failures()).map(({ code, windows }) => [code, windows])).toEqual([
+      ['temporary', 3],
+      ['cursor', 2],
     ]);
     await forgetWindowsIn(warehouse.db, { state: 'failed', country: 'US' });
   });

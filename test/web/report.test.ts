@@ -91,6 +91,6 @@ describe.skipIf(!browserPath)('in a browser', () => {
     await using empty = await aWarehouse();
     const setting = { cwd: folder.path, env: accessTo(empty, sandbox) };
     await using tab = await opened((await gmsiHere(['serve', '--html', '-'], setting)).stdout);
-    await tab.page.getByText('Nothing has been loaded yet.').waitFor();
+    await tab.page.getByText('npx gmsi lookups').first().waitFor();
   });
 });

@@ -6,6 +6,8 @@ export type AlertKind =
   | 'failed windows'
   | 'budget'
   | 'late'
+  | 'rows gone'
+  | 'load failed'
   | 'key refused'
   | 'export failed'
   | 'check failed'

@@ -1,18 +1,13 @@
 import { counted } from '../numbers.ts';
 import { Copy } from '../parts.tsx';
 
-/** Quotes a name for a shell. Removes control characters, which a terminal would obey; no job's name has any. */
-export function quoted(job: string): string {
-  const shown = job.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '');
-  return /^[\w./@%+=:-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
-}
-
-/** A command with its cost, and a button that copies it. */
+/** A command with its cost, and a button that copies it: without control characters, which a terminal would obey. */
 export function Copied({ text, cost }: { text: string; cost?: string | undefined }) {
+  const shown = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '');
   return (
     <span class="row copied">
-      <code>{text}</code>
-      <Copy text={text} label={`Copy ${text}`} />
+      <code>{shown}</code>
+      <Copy text={shown} label={`Copy ${shown}`} />
       {cost && <span class="quiet">{cost}</span>}
     </span>
   );
@@ -21,10 +16,9 @@ export function Copied({ text, cost }: { text: string; cost?: string | undefined
 /** Writes what a command costs. @param requests a forecast; `null` if it is not known */
 export function costOf(requests: number | null | undefined): string {
   if (requests === null || requests === undefined) return 'cost not known';
+  if (requests === 0) return 'no requests';
   return `about ${counted(requests, 'request')}`;
 }
-
-export const free = 'no requests';
 
 /** Says how to load the feed that two of the views show. */
 export function NoHeadlines() {

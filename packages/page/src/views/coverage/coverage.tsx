@@ -15,7 +15,7 @@ import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { report } from '../../report.ts';
 import { daysBetween, periodFor } from '../../time.ts';
-import { Causes, failedWindows } from '../causes.tsx';
+import { Causes } from '../causes.tsx';
 import { Legend, Matrix } from './matrix.tsx';
 import { Series } from './series.tsx';
 
@@ -193,13 +193,8 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
 
 /** Shows why windows of a feed are not loaded, with one command for all of a kind. */
 function Failures({ feed }: { feed: string }) {
-  const all = useAnswer('failures', {}).answer?.rows;
-  const failures = all?.filter((one) => one.feed === feed);
-  // These take longer, and matter only if something failed.
-  const isAsked = failures && failures.length > 0;
-  const jobs = useAnswer('jobs', isAsked ? {} : undefined, 60).answer?.rows;
-  const loads = useAnswer('loads', isAsked ? { limit: 50 } : undefined).answer?.rows;
-  return <Causes causes={failedWindows({ failures, jobs, loads })} />;
+  const causes = useAnswer('causes', {}, 5, 60).answer?.rows ?? [];
+  return <Causes causes={causes.filter((one) => one.feed === feed && one.windows !== null)} />;
 }
 
 /** Returns where the series is that the address names, if it names one. */

@@ -1,127 +1,85 @@
-import { counted, number, share } from '../../numbers.ts';
+import { number, share } from '../../numbers.ts';
 import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
-import { hasAllDays, isNeverLoaded, isSpent } from '../causes.tsx';
-import { Copied, costOf, free, quoted } from '../commands.tsx';
 
 type Job = Row<'jobs'>;
 
-/** Shows how far each job is: those in trouble first, those that were never loaded folded away. */
-export function Jobs(props: { jobs: readonly Job[]; loads: readonly Row<'loads'>[] }) {
-  const { jobs, loads } = props;
-  const usable = jobs.filter(({ problem }) => problem === null);
-  if (usable.length === 0) return null;
-  const loaded = usable.filter((job) => !isNeverLoaded(job));
-  const never = usable.filter(isNeverLoaded);
-  const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
-  const placeOf = (job: Job) => order.indexOf(stateOf(job, isRunning));
+const swatches = {
+  good: 'covered',
+  working: 'running',
+  behind: 'pending',
+  failing: 'failed',
+  stopped: 'failed',
+} as const;
+
+/** Shows how each job stands, and how far it is. */
+export function Jobs({ jobs }: { jobs: readonly Job[] }) {
+  if (jobs.length === 0) return null;
   return (
     <Section title="Jobs">
-      {loaded.length > 0 && (
-        <Table
-          label="Table of jobs"
-          kind="small"
-          rows={loaded.toSorted((a, b) => placeOf(a) - placeOf(b))}
-          columns={columnsOf(isRunning)}
-          keyOf={({ job }) => job}
-          detail={(job) =>
-            // The banner proposes how to retry what failed or was refused.
-            !job.is_complete &&
-            !isRunning(job.job) &&
-            job.failed === 0 &&
-            job.refused === 0 &&
-            !isSpent(job) && (
-              <Copied text={`npx gmsi backfill ${quoted(job.job)}`} cost={costOf(job.backfill_requests)} />
-            )
-          }
-        />
-      )}
-      {never.length > 0 && <Never jobs={never} />}
+      <Table label="Table of jobs" kind="small" rows={jobs} columns={columns} keyOf={({ job }) => job} />
     </Section>
   );
 }
 
-/** The states of jobs, those in trouble first. */
-const order = ['failed', 'running', 'pending', 'refused', 'covered'];
-
-function stateOf(job: Job, isRunning: (job: string) => boolean): string {
-  if ((job.failed ?? 0) > 0) return 'failed';
-  if (isRunning(job.job)) return 'running';
-  if (job.is_complete) return 'covered';
-  return hasAllDays(job) && (job.refused ?? 0) > 0 ? 'refused' : 'pending';
-}
-
-function columnsOf(isRunning: (job: string) => boolean): Column<Job>[] {
-  const columns: Column<Job>[] = [
-    {
-      title: 'job',
-      show: (job) => (
-        <span title={job.feed ?? ''}>
-          <Swatch kind={stateOf(job, isRunning)} />
-          {job.job}
+const columns: Column<Job>[] = [
+  {
+    title: 'job',
+    kind: 'nowrap',
+    show: ({ job, state, feed }) => (
+      <span title={feed ?? ''}>
+        <Swatch kind={swatches[state]} />
+        {job}
+      </span>
+    ),
+  },
+  {
+    title: 'state',
+    show: ({ state, why }) => (
+      <>
+        {state}
+        {why && <span class="quiet">: {why}</span>}
+      </>
+    ),
+  },
+  {
+    title: 'series complete',
+    kind: 'nowrap',
+    show: ({ series, complete }) =>
+      series === null ? (
+        <span class="quiet">not known</span>
+      ) : (
+        `${number(complete ?? 0)} of ${number(series)}`
+      ),
+  },
+  {
+    title: 'to',
+    kind: 'nowrap',
+    show: ({ complete_to }) => complete_to ?? <span class="quiet">–</span>,
+  },
+  {
+    title: 'days loaded',
+    kind: 'nowrap',
+    show: ({ job, covered, wanted }) =>
+      covered !== null &&
+      wanted !== null && (
+        <span
+          title={`${number(covered)} of ${number(wanted)} days of all series; recent days may still change`}
+        >
+          <Meter now={covered} all={wanted} label={`Loaded days of ${job}`} />
+          {share(covered, wanted)}
         </span>
       ),
-    },
-    {
-      title: 'series complete',
-      show: ({ series, complete }) =>
-        series === null ? (
-          <span class="quiet">not known</span>
-        ) : (
-          `${number(complete ?? 0)} of ${number(series)}`
-        ),
-    },
-    { title: 'to', show: ({ complete_to }) => complete_to ?? <span class="quiet">–</span> },
-    {
-      title: 'days loaded',
-      show: (job) =>
-        hasAllDays(job) ? (
-          <span class="quiet" title="Recent days may still change; the next run loads them again.">
-            all
-          </span>
-        ) : (
-          job.covered !== null &&
-          job.wanted !== null && (
-            <span title={`${number(job.covered)} of ${number(job.wanted)} days of all series`}>
-              <Meter now={job.covered} all={job.wanted} label={`Loaded days of ${job.job}`} />
-              {share(job.covered, job.wanted)}
-            </span>
-          )
-        ),
-    },
-    {
-      title: 'next',
-      show: ({ next_run, next_command, scheduled, workers }) =>
-        next_run !== null ? (
-          `${next_command} ${moment(next_run)}`
-        ) : scheduled && workers === 0 ? (
-          <span class="bad">none: no worker</span>
-        ) : (
-          <span class="quiet">not scheduled</span>
-        ),
-    },
-  ];
-  return columns.map((column) => ({ ...column, kind: 'nowrap' }));
-}
-
-function Never({ jobs }: { jobs: readonly Job[] }) {
-  return (
-    <details>
-      <summary>{counted(jobs.length, 'job was', 'jobs were')} never loaded</summary>
-      <ul class="stack apart">
-        {jobs.map(({ job, series }) => (
-          <li key={job}>
-            <b>{job}</b>
-            {series !== null && <span class="quiet"> {number(series)} series</span>}
-            <Copied text={`npx gmsi plan ${quoted(job)}`} cost={free} />
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
-}
+  },
+  {
+    title: 'next',
+    kind: 'nowrap',
+    show: ({ next_run, next_command }) =>
+      next_run === null ? <span class="quiet">–</span> : `${next_command} ${moment(next_run)}`,
+  },
+];
 
 type Load = Row<'loads'>;
 

@@ -5,29 +5,23 @@ import { Answered, Flowing, Meter, Problem, Section, Source, useTitle } from '..
 import { groupedBy, type Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
-import { Causes, causesOf, type Known, listed, summaryOf } from '../causes.tsx';
-import { Copied, costOf, free, quoted } from '../commands.tsx';
+import { Causes } from '../causes.tsx';
 import { Jobs, Loads, Running } from './jobs.tsx';
 
-/** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
+/** Shows how the jobs stand, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
   const asked = {
-    feeds: useAnswer('feeds', {}),
     jobs: useAnswer('jobs', {}, 5, 60),
-    failures: useAnswer('failures', {}),
+    causes: useAnswer('causes', {}, 5, 60),
     checks: useAnswer('checks', {}),
-    fields: useAnswer('fields', {}, 60),
-    alerts: useAnswer('alerts', {}),
     arrival: useAnswer('arrival', {}, 60),
     // Also every 15 seconds, because a killed load changes nothing in the warehouse.
     loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', {}),
   };
   const { requests, checks, arrival } = asked;
-  const known = Object.fromEntries(
-    Object.entries(asked).map(([name, { answer }]) => [name, answer?.rows]),
-  ) as Known;
-  const { jobs = [], loads = [] } = known;
+  const jobs = asked.jobs.answer?.rows;
+  const loads = asked.loads.answer?.rows ?? [];
   // Without the warehouse, all questions have the same error.
   const errors = new Map(
     Object.values(asked).flatMap(({ error }) => (error ? [[error.message, error]] : [])),
@@ -38,31 +32,20 @@ export function Today() {
       {[...errors.values()].map((error) => (
         <Problem key={error.message} error={error} />
       ))}
-      <Answered asked={{ ...asked.loads, error: undefined }}>
-        {({ rows }) =>
-          rows.length > 0 ? (
-            <p class="summary">
-              <Flowing text={summaryOf(asked.jobs.error ? { ...known, jobs: [] } : known)} />
-            </p>
-          ) : (
-            known.jobs && <NothingYet jobs={jobs} />
-          )
-        }
+      <Answered asked={{ ...asked.jobs, error: undefined }}>
+        {({ rows }) => (
+          <p class="summary">
+            <Flowing text={summaryOf(rows, loads)} />
+          </p>
+        )}
       </Answered>
-      <Causes causes={causesOf(known)} />
-      <Running loads={loads} jobs={jobs} />
+      <Causes causes={asked.causes.answer?.rows ?? []} />
+      <Running loads={loads} jobs={jobs ?? []} />
       <div class="sides">
-        <Jobs {...{ jobs, loads }} />
-        <Budget {...{ jobs, requests }} />
+        <Jobs jobs={jobs ?? []} />
+        {jobs && <Budget {...{ jobs, requests }} />}
       </div>
-      {checks.answer && loads.length + checks.answer.rows.length > 0 && (
-        <Checks
-          asked={checks}
-          job={
-            jobs.find(({ last_load_at }) => last_load_at !== null)?.job ?? loads.find(({ job }) => job)?.job
-          }
-        />
-      )}
+      {checks.answer && loads.length + checks.answer.rows.length > 0 && <Checks asked={checks} />}
       {arrival.answer && arrival.answer.rows.length > 0 && <Arrival asked={arrival} />}
       {loads.length > 0 && (
         <Section title="Last loads" beside={<Source of={asked.loads} />}>
@@ -73,25 +56,21 @@ export function Today() {
   );
 }
 
-/** Says how to begin: with the job that has the fewest days, if the lists of series are known. */
-function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
-  const known = jobs.filter(({ series }) => series !== null);
-  const smallest = known.toSorted((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0))[0];
-  const [says, command, cost] = smallest
-    ? ['This says what a first load costs:', `npx gmsi plan ${quoted(smallest.job)}`, free]
-    : jobs.length > 0
-      ? ['This fetches the lists of series, so that jobs can be planned:', 'npx gmsi lookups', costOf(5)]
-      : ['This makes a job:', 'npx gmsi init', costOf(5)];
-  return (
-    <>
-      <p class="summary">Nothing has been loaded yet. {says}</p>
-      <Copied text={command} cost={cost} />
-    </>
-  );
+/** Says in one sentence how many jobs stand how, and when something was last loaded. */
+function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[]): string {
+  if (jobs.length === 0) return 'There is no job yet. To make one: npx gmsi init';
+  const states = [...groupedBy(jobs, ({ state }) => state)];
+  const counts = states.map(([state, of]) => `${number(of.length)} ${state}`).join(', ');
+  const stand =
+    states.length === 1 && jobs.length > 1 ? `All ${number(jobs.length)} jobs: ${states[0]![0]}` : counts;
+  const [last] = loads.filter(({ state }) => state !== 'running');
+  const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
+  const to = days.length === jobs.length ? `; complete to ${days[0]}` : '';
+  return `${jobs.length === 1 ? `${jobs[0]!.job}: ${jobs[0]!.state}` : stand}${to}${last ? `; last load ${moment(last.ended_at)}` : ''}.`;
 }
 
 /** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
-export function Checks({ asked, job }: { asked: Answering<'checks'>; job: string | undefined }) {
+function Checks({ asked }: { asked: Answering<'checks'> }) {
   const { rows } = asked.answer!;
   const results = [...groupedBy(rows, ({ result }) => result)];
   const oldest = rows.map(({ checked_at }) => checked_at).toSorted()[0];
@@ -100,9 +79,8 @@ export function Checks({ asked, job }: { asked: Answering<'checks'>; job: string
       <p class="quiet">
         {oldest
           ? `${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}; checked since ${moment(oldest)}`
-          : 'No check has been run. Checks look for errors in what is loaded:'}
+          : 'No check has been run. To look for errors in what is loaded: npx gmsi check <job>'}
       </p>
-      {!oldest && <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />}
     </Section>
   );
 }
@@ -134,7 +112,7 @@ function Arrival({ asked }: { asked: Answering<'arrival'> }) {
 }
 
 /** Shows the month's requests for each API key against the budget of the jobs. Only the server's own key has a forecast. */
-export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
+function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
   const { jobs, requests } = props;
   const rows = requests.answer?.rows;
   const hasOwn = rows?.some(({ is_own }) => is_own);
@@ -143,7 +121,7 @@ export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answerin
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   const names = jobs.filter((job) => job.requests_per_month === most?.requests_per_month);
-  const of = listed(names.map(({ job }) => job));
+  const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
   return (
     <Section title="Requests this month" beside={<Source of={requests} />}>
       {rows && most && !hasOwn && <Bullet job={most} of={of} used={0} />}

@@ -10,19 +10,25 @@ import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { nextRun } from '../plan/next-run.ts';
 import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
-import type { RecentLoads } from '../questions/runs.ts';
-import { newestCoveredDay, type WorkersJob, workersByJob, workersJobs } from '../questions/status.ts';
+import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
+import { type LastLoad, lastLoadOfJobs } from '../questions/runs.ts';
+import {
+  type Completeness,
+  newestCoveredDay,
+  type WorkersJob,
+  workersByJob,
+  workersJobs,
+} from '../questions/status.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
-import { count } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { storedJobs } from '../warehouse/tables/schedules.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 
-/** The state of a job, as far as the warehouse knows it. */
+/** What the warehouse knows of a job. */
 export interface JobStanding {
   /** With what a probe learned about its feed. */
   readonly job: Job;
@@ -31,8 +37,13 @@ export interface JobStanding {
   /** Why it names something that does not exist. */
   readonly problem?: JobFileError | undefined;
   readonly notListed?: NotListed | undefined;
+  /** `undefined` if its series are not known, or if the history limit leaves no day. */
+  readonly completeness: Completeness | undefined;
+  /** Days of which all rows are gone, as they were a few minutes ago. */
+  readonly emptied: EmptiedDays | undefined;
   readonly newestCovered: string | null;
   readonly lagSeconds: number;
+  readonly lastLoad: LastLoad | undefined;
   readonly work: JobWork;
   /** `undefined` without a key. */
   readonly budget: BudgetOutlook | undefined;
@@ -43,8 +54,8 @@ export type ReadStandings = (jobs: readonly Job[]) => Promise<JobStanding[]>;
 
 const day = 24 * 3600 * 1000;
 
-/** Milliseconds for which the computed cost of a schedule is kept: computing it takes a while, and it hardly changes. */
-const costKeepsFor = 3_600_000;
+/** Milliseconds for which is kept what takes a while to find out and hardly changes. */
+const keptFor = 300_000;
 
 /** @param of without a key, no budgets are read */
 export function standingsReader(
@@ -52,18 +63,27 @@ export function standingsReader(
   of: { readonly apiKey: Secret | undefined; readonly clock: () => Date; readonly leaseSeconds: number },
 ): ReadStandings {
   const { apiKey, clock, leaseSeconds } = of;
-  const costs = new Map<string, { readonly at: number; readonly perDay: number }>();
+  const kept = new Map<string, { readonly at: number; readonly load: string; readonly value: unknown }>();
 
-  async function requestsPerDay(job: Job, scope: WindowScope | undefined, today: Temporal.PlainDate) {
-    const now = clock();
-    const kept = costs.get(job.name);
-    if (kept && Math.abs(now.getTime() - kept.at) < costKeepsFor) return kept.perDay;
-    if (!scope) return 0;
+  /** Returns what was found out of a job a short time ago, unless it was loaded since. */
+  async function keeping<Value>(
+    what: string,
+    { job, last }: { readonly job: Job; readonly last: LastLoad | undefined },
+    find: () => Promise<Value>,
+  ): Promise<Value> {
+    const now = clock().getTime();
+    const load = `${last?.load_id} ${last?.state}`;
+    const before = kept.get(`${what} ${job.name}`);
+    if (before?.load === load && Math.abs(now - before.at) < keptFor) return before.value as Value;
+    const value = await find();
+    kept.set(`${what} ${job.name}`, { at: now, load, value });
+    return value;
+  }
+
+  async function requestsPerDay(job: Job, scope: WindowScope, today: Temporal.PlainDate): Promise<number> {
     const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-    const cost = await scheduledRequests(warehouse, job, scope, { now, firstUnsettled });
-    const perDay = cost ? requestsOfAll(job, cost) / cost.days : 0;
-    costs.set(job.name, { at: now.getTime(), perDay });
-    return perDay;
+    const cost = await scheduledRequests(warehouse, job, scope, { now: clock(), firstUnsettled });
+    return cost ? requestsOfAll(job, cost) / cost.days : 0;
   }
 
   return async (jobs) => {
@@ -71,6 +91,7 @@ export function standingsReader(
     const today = dayAt(now);
     const lookups = await readLookups(warehouse);
     const workOf = await readWork(warehouse, leaseSeconds);
+    const lastLoads = await lastLoadOfJobs(warehouse, leaseSeconds);
     const used = apiKey && (await usedRequests(warehouse, countedAs(apiKey), monthOf(now)));
     const read = await Promise.all(
       jobs.map(async (one) => {
@@ -78,13 +99,25 @@ export function standingsReader(
         const period = wantedDays(one, today)!;
         const { job } = await withLearnedReading(warehouse, one);
         const { scope, problem } = knownScope(job, period, lookups);
-        const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
+        const lastLoad = lastLoads.get(job.name);
+        const about = { job, scope, problem, work: workOf(job), lastLoad };
+        const lagOf = (newestCovered: string | null) => ({
+          newestCovered,
+          lagSeconds: lagSeconds(newestCovered, period, now),
+        });
+        if (!scope)
+          return { ...about, completeness: undefined, emptied: undefined, ...lagOf(null), perDay: 0 };
         const from = plannedDays(job, today).days?.from.toString();
-        const gone = scope && from ? await notListed(warehouse, { ...scope, from }) : undefined;
-        const perDay = apiKey ? await requestsPerDay(job, scope && listedPart(scope), today) : 0;
-        const lag = lagSeconds(newestCovered, period, now);
-        const known = { job, scope, problem, notListed: gone, work: workOf(job) };
-        return { ...known, newestCovered, lagSeconds: lag, perDay };
+        const { table } = feedNamed(job.feed);
+        const of = { job, last: lastLoad };
+        return {
+          ...about,
+          notListed: from === undefined ? undefined : await notListed(warehouse, { ...scope, from }),
+          completeness: await completenessOfJob(warehouse, job, scope, today),
+          emptied: await keeping('emptied', of, () => emptiedDays(warehouse, table, scope)),
+          ...lagOf(await newestCoveredDay(warehouse, scope)),
+          perDay: apiKey ? await keeping('cost', of, () => requestsPerDay(job, listedPart(scope), today)) : 0,
+        };
       }),
     );
     const perDay = read.reduce((total, one) => total + one.perDay, 0);
@@ -107,110 +140,6 @@ function knownScope(
     if (error instanceof JobFileError) return { scope: undefined, problem: error };
     throw error;
   }
-}
-
-/** Says how late a job is; `null` if it is not. */
-export function lateness({
-  job,
-  newestCovered,
-  lagSeconds,
-}: Pick<JobStanding, 'job' | 'newestCovered' | 'lagSeconds'>) {
-  const { maxLag } = job.alerts;
-  const days = lagSeconds / 86_400;
-  if (maxLag === undefined || days <= maxLag) return null;
-  const since =
-    newestCovered === null
-      ? 'at least one series has no covered day yet'
-      : `all series are covered up to ${newestCovered}`;
-  return {
-    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed.`,
-    details: { lag_seconds: Math.round(lagSeconds), max_lag_days: maxLag, newest_covered_day: newestCovered },
-  };
-}
-
-/**
- * - `good`: every day that no longer changes is loaded
- * - `working`: a load of it is running
- * - `behind`: days or windows are missing
- * - `failing`: windows have failed or were refused, rows are gone, a name has left the service's lists, or it is late
- * - `stopped`: no worker runs its schedule, nor did anything else load it of late; or the month's requests are spent
- */
-export type JobState = 'good' | 'working' | 'behind' | 'failing' | 'stopped';
-
-/**
- * Concludes the state of a job, the worst first, and why in a few words.
- * @param now its loads; whether its budget is spent, and its rows are gone
- */
-export function stateOfJob(
-  { notListed }: Pick<JobStanding, 'notListed'>,
-  job: Omit<ListedJob, 'completeness'>,
-  now: {
-    readonly isSpent: boolean;
-    readonly isEmptied: boolean;
-    readonly loads: RecentLoads | undefined;
-  },
-): { readonly state: JobState; readonly why: string | null } {
-  const { failed = 0, refused = 0, open = 0 } = job.windows ?? {};
-  if (failed + refused > 0)
-    return { state: 'failing', why: windowsThat([failed, 'failed'], [refused, 'were refused']) };
-  if (now.isEmptied) return { state: 'failing', why: 'rows are gone' };
-  if (notListed) return { state: 'failing', why: `not listed: ${notListed.names.join(', ')}` };
-  if (job.late !== null) return { state: 'failing', why: 'late' };
-  if (now.loads?.is_running) return { state: 'working', why: null };
-  if (job.isComplete && !job.isScheduled) return { state: 'good', why: null };
-  if (now.isSpent) return { state: 'stopped', why: "the month's requests are spent" };
-  // Cron may run it.
-  if (job.isScheduled && job.workers === 0 && !now.loads?.is_recent)
-    return { state: 'stopped', why: 'no worker runs it' };
-  if (job.series === null) return { state: 'behind', why: 'its series are not known yet' };
-  if (job.isComplete !== false) return { state: 'good', why: null };
-  const lacks = (job.wanted ?? 0) - (job.covered ?? 0);
-  return {
-    state: 'behind',
-    why: lacks > 0 ? `${count(lacks, 'day')} missing` : `${count(open, 'window')} left`,
-  };
-}
-
-function windowsThat(...parts: readonly (readonly [number, string])[]): string {
-  return parts.flatMap(([many, did]) => (many > 0 ? `${count(many, 'window')} ${did}` : [])).join(', ');
-}
-
-/** What gmsi status and the page show of a job. */
-export type ListedJob = Awaited<ReturnType<typeof listJob>>;
-
-/**
- * Returns how far a job is loaded, who runs it and when, and how late it is.
- * @param others jobs whose series are not its own
- */
-export async function listJob(
-  db: Warehouse,
-  standing: JobStanding,
-  today: Temporal.PlainDate,
-  others: readonly JobStanding[] = [],
-) {
-  const { job, scope, work } = standing;
-  const scopes = others.flatMap((other) => other.scope ?? []);
-  const found = scope && (await completenessOfJob(db, job, scope, today, scopes));
-  // A period without a settled day has nothing that can be missing.
-  const hasDays = found !== undefined && found.wanted > 0;
-  return {
-    job: job.name,
-    feed: job.feed,
-    from: job.startDate.toString(),
-    to: job.endDate.toString(),
-    // `null` if the lookups were never fetched.
-    series: scope ? seriesIn(scope) : null,
-    isComplete: found?.is_complete ?? null,
-    complete: found?.complete ?? null,
-    // Of the days that no longer change; `null` if there are none yet.
-    covered: hasDays ? found.covered : null,
-    wanted: hasDays ? found.wanted : null,
-    // Those that are not drained.
-    windows: found ? { open: found.open, failed: found.failed, refused: found.refused } : null,
-    ...work,
-    late: lateness(standing)?.message ?? null,
-    completeness: found,
-  };
 }
 
 /**

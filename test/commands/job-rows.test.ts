@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import { Secret } from '../../src/secret.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { markDue } from '../../src/warehouse/tables/schedules.ts';
-import { answerOf } from '../../src/web/endpoint.ts';
-import { allEndpoints } from '../../src/web/endpoints.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { registered } from '../support/a-worker.ts';
@@ -28,37 +25,14 @@ function nextInJanuary(day: number): string {
   ).toISOString();
 }
 
-/** What each place says of a job. */
-async function everywhere(name: string) {
-  const ofStatus = (await run('status', '--json')).json.jobs;
-  const [named] = (await run('status', name, '--json')).json.jobs;
+/** What gmsi status says of a job, among all and by its name. */
+async function told(name: string) {
+  const [all, named] = [(await run('status', '--json')).json, (await run('status', name, '--json')).json];
   const [planned] = (await run('plan', name, '--json')).json.jobs;
-  expect([planned.covered, planned.wanted]).toEqual([named.covered, named.wanted]);
-  const endpoints = allEndpoints(db, {
-    cwd: folder.path,
-    leaseSeconds: 30,
-    apiKey: new Secret('sandbox-key'),
-    clock,
-  });
-  const { columns, rows } = await answerOf(db, endpoints.find(({ path }) => path === 'jobs')!, {});
-  const page = rows.map((row) => Object.fromEntries(columns.map((column, at) => [column, row[at]])));
-  const of = (all: readonly object[]) =>
-    all.find((one) => (one as { job: string }).job === name) as Record<string, unknown>;
-  const { scheduled, next_run: at, next_command: command, ...rest } = of(page);
-  const onPage = {
-    ...rest,
-    is_scheduled: scheduled,
-    next_run: at && { command, at: (at as Date).toISOString() },
-  };
-  const same = 'series is_complete complete covered wanted is_scheduled workers other_version_by'.split(' ');
-  const told = (one: Record<string, unknown>) => {
-    const next = one.next_run as { command: string; at: string } | null;
-    // Minutes pass between two answers.
-    const late = String(one.late).replace(/\d+\.\d/, 'n');
-    return [...same.map((key) => one[key]), next && [next.command, next.at], late];
-  };
-  for (const one of [of(ofStatus), named]) expect(told(one)).toEqual(told(onPage));
-  return of(ofStatus) as Record<string, never>;
+  const of = all.jobs.find((one: { job: string }) => one.job === name);
+  expect([planned.covered, planned.wanted]).toEqual([of.covered, of.wanted]);
+  expect(named.jobs[0]).toMatchObject(of);
+  return of;
 }
 
 const job = {
@@ -71,13 +45,13 @@ const job = {
   alerts: { max_lag: 'P5D' },
 };
 
-it('says the same of a job everywhere: complete by its period, late, and who runs it', async () => {
+it('says that a job is late, and complete by its whole period', async () => {
   await folder.write('jobs/desk.yaml', job);
   await run('lookups');
   const { json } = await run('sync', 'desk', '--json');
   // A sync loads the settling days only.
   expect(json.jobs[0]).toMatchObject({ outcome: 'done', series: 2, complete: 0, covered: 0, wanted: 2 * 98 });
-  const idle = await everywhere('desk');
+  const idle = await told('desk');
   expect(idle).toMatchObject({
     series: 2,
     complete: 0,
@@ -86,15 +60,15 @@ it('says the same of a job everywhere: complete by its period, late, and who run
     is_scheduled: true,
     workers: 0,
     next_run: null,
-    late: expect.stringMatching(
-      /^Job desk is 10\d\.\d days late: at least one series has no covered day yet; 5 days are/,
-    ),
+    state: 'failing',
+    why: expect.stringMatching(/^10\d\.\d days late$/),
   });
   expect((await run('plan', 'desk')).stdout).toMatch(/^recent days +\S+ to \S+ may still change/m);
   const status = await run('status');
-  expect(status.stdout).toMatch(/^desk +failing +late .* 0 of 2 +0\.0%$/m);
-  expect(status.stdout).toMatch(/^Job desk is 10\d\.\d days late/m);
-  expect(status.stdout).toContain('1 job lacks days. To load them: gmsi backfill desk\n');
+  expect(status.stdout).toMatch(/^desk +failing +10\d\.\d days late .* 0 of 2 +0\.0%$/m);
+  expect(status.stdout).toMatch(
+    /^desk +10\d\.\d days late +At least one series has no covered day yet; 5 days are allowed\. +gmsi backfill desk +\d+$/m,
+  );
 });
 
 it('ends a sync of a job that lacks days with what is missing and the command that loads it', async () => {
@@ -108,67 +82,64 @@ it('ends a sync of a job that lacks days with what is missing and the command th
   expect(loaded.stdout).not.toMatch(/^missing/m);
   expect(loaded.stdout).toMatch(/\nNext: gmsi check desk\n$/);
   expect((await run('sync', 'desk')).stdout).toMatch(/\nNext: gmsi check desk\n$/);
-  expect(await everywhere('desk')).toMatchObject({
+  expect(await told('desk')).toMatchObject({
     is_complete: true,
     complete: 2,
     covered: 196,
     wanted: 196,
-    late: null,
+    state: 'good',
   });
 
-  // Each answer counts a window that failed, although it misses no day.
+  // A window that failed counts, although it misses no day.
   await sqlIn(db)`insert into gmsi.queue (series_id, first_day, last_day, state, last_error, left_at)
                   select series_id, ${ago(9)}, ${ago(5)}, 'failed', 'broken', '2026-01-01' from gmsi.series limit 1`;
-  expect(await everywhere('desk')).toMatchObject({
+  expect(await told('desk')).toMatchObject({
     is_complete: false,
     complete: 2,
     covered: 196,
     wanted: 196,
+    why: '1 window failed',
   });
-  expect((await run('status')).stdout).toContain(
-    '1 job has windows that are not loaded. To load them: gmsi backfill desk\n',
-  );
-  expect((await run('status', 'desk')).stdout).toMatch(/^windows to load +1 failed$/m);
   expect(await run('sync', 'desk')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/\nNext: gmsi backfill desk\n$/),
   });
   await run('backfill', 'desk');
-  expect(await everywhere('desk')).toMatchObject({ is_complete: true });
+  expect(await told('desk')).toMatchObject({ is_complete: true });
 });
 
 it('names the next run only of a job that a living worker runs, by what workers have stored', async () => {
   await registered(db, 'desk', job, clock());
   const worker = { command: 'work', run_by: 'here', version: 'test', concurrency: 1 };
   await registerProcess(db, { ...worker, process_id: 'other', jobs: ['energy'] });
-  expect(await everywhere('desk')).toMatchObject({ workers: 0, next_run: null });
+  expect(await told('desk')).toMatchObject({ workers: 0, next_run: null });
   await registerProcess(db, { ...worker, process_id: 'own', jobs: ['desk'] });
   const next = nextInJanuary(1);
-  expect(await everywhere('desk')).toMatchObject({
+  expect(await told('desk')).toMatchObject({
     workers: 1,
-    next_run: { command: 'sync', at: next, is_due: false },
+    ...{ next_command: 'sync', next_run: next },
     other_version_by: null,
   });
   await registerProcess(db, { ...worker, process_id: 'every' });
-  expect(await everywhere('desk')).toMatchObject({ workers: 2 });
+  expect(await told('desk')).toMatchObject({ workers: 2 });
 
   // The file has changed, and no worker has read it yet.
   await folder.write('jobs/desk.yaml', { ...job, schedule: { sync: '0 0 2 1 *' } });
-  expect(await everywhere('desk')).toMatchObject({ next_run: { at: next }, other_version_by: 'test' });
+  expect(await told('desk')).toMatchObject({ next_run: next, other_version_by: 'test' });
   expect((await run('status')).stdout).toMatch(
-    /^Workers run another version of job desk, which test has stored/m,
+    /^desk +workers run another version of the file +test has stored it/m,
   );
 
   // Queued, the file's version counts, with its schedule.
   expect(await run('backfill', 'desk', '--enqueue')).toMatchObject({ code: 0 });
   const second = nextInJanuary(2);
   await db.updateTable('gmsi.schedules').set({ due_at: null }).execute();
-  expect(await everywhere('desk')).toMatchObject({ next_run: { at: second }, other_version_by: null });
+  expect(await told('desk')).toMatchObject({ next_run: second, other_version_by: null });
 
   await markDue(db, { job: 'desk', command: 'backfill' }, clock());
-  expect(await everywhere('desk')).toMatchObject({ next_run: { command: 'backfill', is_due: true } });
+  expect(await told('desk')).toMatchObject({ next_command: 'backfill' });
   await db.updateTable('gmsi.processes').set({ stopped_at: new Date() }).execute();
-  expect(await everywhere('desk')).toMatchObject({ workers: 0, next_run: null });
+  expect(await told('desk')).toMatchObject({ workers: 0, next_run: null });
   expect((await run('status', 'desk')).stdout).toMatch(/^desk +backfill +no worker runs it/m);
   expect(sandbox.stats().requests).toBeGreaterThan(0);
 });

@@ -1,0 +1,319 @@
+import { z } from 'zod';
+import { jobNameOf, typedJob } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import { causeCodes } from '../errors.ts';
+import type { BrokenJob } from '../plan/list-jobs.ts';
+import type { Failures } from '../questions/coverage.ts';
+import type { CheckShown, FieldChange, OpenAlert } from '../questions/runs.ts';
+import { count, daysFrom, minute, number, ofLimit } from '../terminal/table.ts';
+import { type Cure, cureOf, cureOfEmptied } from './cures.ts';
+import type { JobStanding } from './standing.ts';
+
+/**
+ * How a cause bears on its job:
+ * - `failing`: a person has to look
+ * - `stopped`: nothing is loaded, although nothing is broken
+ * - `behind`: a load cures it
+ * - `note`: the job is as well as without it
+ */
+const severities = ['failing', 'stopped', 'behind', 'note'] as const;
+export type Severity = (typeof severities)[number];
+
+/** What can be wrong, beside windows that failed (`CauseCode`): what costs data first. */
+const codes = [
+  'job file',
+  'unknown name',
+  'key refused',
+  'late',
+  'not listed',
+  ...causeCodes,
+  'rows gone',
+  'load failed',
+  'export failed',
+  'alert',
+  'check failed',
+  'budget spent',
+  'no worker',
+  'series unknown',
+  'days missing',
+  'windows left',
+  'budget short',
+  'other version',
+  'not wanted',
+  'check warned',
+  'fields changed',
+] as const;
+export type Code = (typeof codes)[number];
+
+export const causeRow = z.object({
+  code: z.enum(codes),
+  severity: z.enum(severities).describe('What the job is by this cause; a note changes nothing.'),
+  job: z.string().nullable(),
+  feed: z.string().nullable(),
+  what: z.string().describe('A few words.'),
+  why: z.string().nullable(),
+  about: z.string().nullable().describe('Series and days.'),
+  windows: z.int().nullable().describe('null if it is not about windows.'),
+  before: z.string().nullable().describe('What to do before the command.'),
+  command: z.string().nullable().describe('null if time cures it, or only a person can.'),
+  requests: z.int().nullable().describe('About how many the command sends; null if that is not known.'),
+});
+/** Something that is wrong, and what cures it. */
+export type Cause = z.output<typeof causeRow>;
+
+type Told = Pick<Cause, 'what'> & Partial<Pick<Cause, 'why' | 'about' | 'windows'>>;
+
+function cause(
+  code: Code,
+  severity: Severity,
+  { job, feed = null }: { readonly job: string | null; readonly feed?: string | null },
+  told: Told,
+  cure?: Partial<Cure> & { readonly requests?: number | null },
+): Cause {
+  const { before = null, command = null, isFree = false, requests = null } = cure ?? {};
+  const nothing = { why: null, about: null, windows: null };
+  const cost = isFree ? 0 : requests;
+  return { code, severity, job, feed, ...nothing, ...told, before, command, requests: cost };
+}
+
+/** What is known beside the jobs. */
+export interface Known {
+  /** The windows that failed or were refused, by job and cause. */
+  readonly failures: readonly Failures[];
+  readonly checks: readonly CheckShown[];
+  readonly alerts: readonly OpenAlert[];
+  readonly fields: readonly FieldChange[];
+  /** About how many requests a backfill of a job sends, as far as that is known. */
+  readonly requests: ReadonlyMap<string, number>;
+  /** Returns the word of a command that names a job. */
+  readonly typedAs: (job: Job) => string;
+}
+
+/** Returns what is wrong with some jobs, and what nobody else tells: what costs data first. */
+export function causesOf(jobs: readonly JobStanding[], broken: readonly BrokenJob[], known: Known): Cause[] {
+  const names = new Set([...jobs.map(({ job }) => job.name), ...broken.map(({ path }) => jobNameOf(path))]);
+  const all = [
+    ...broken.map(ofBroken),
+    ...jobs.flatMap((standing) => causesOfJob(standing, known)),
+    ...known.failures.flatMap((one) => ofNone(one, names)),
+    ...known.alerts.flatMap((alert) => ofAlert(alert, names)),
+    ...changedFields(known.fields),
+  ];
+  const rank = ({ severity, code }: Cause) =>
+    severities.indexOf(severity) * codes.length + codes.indexOf(code);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Windows that no job wants, or only jobs whose files are not here. */
+function ofNone(one: Failures, names: ReadonlySet<string>): Cause[] {
+  if (!one.is_wanted) return [ofWindows(one, { command: 'gmsi repair --windows', isFree: true })];
+  return one.state === 'pending' || one.jobs.some((job) => names.has(job)) ? [] : [ofWindows(one)];
+}
+
+/** Returns true if a job may send no more requests this month; a backfill leaves the reserve to syncs. */
+export function isSpent({ job, budget, completeness }: JobStanding): boolean {
+  const kept = completeness?.is_complete === false ? job.budget.reserve : 0;
+  return budget !== undefined && budget.used >= budget.limit - kept;
+}
+
+/** Asks the service, and sends two requests. */
+const doctor = { command: 'gmsi doctor', requests: 2 };
+const lookups = { command: 'gmsi lookups', requests: 5 };
+
+function causesOfJob(standing: JobStanding, known: Known): Cause[] {
+  const { job, problem, notListed, emptied } = standing;
+  const of = { job: job.name, feed: job.feed };
+  const name = known.typedAs(job);
+  if (problem) {
+    const edit = { before: 'correct the job file', command: `gmsi validate ${name}`, isFree: true };
+    return [cause('unknown name', 'failing', of, { what: 'cannot run', why: problem.message }, edit)];
+  }
+  const isRunning = standing.lastLoad?.is_running === true;
+  const load = (cure: Cure = { command: `gmsi backfill ${name}` }) =>
+    // A running load tries its windows again, and without requests nothing can be tried.
+    isRunning || isSpent(standing) ? undefined : { ...cure, requests: known.requests.get(job.name) ?? null };
+  const late = lateness(standing);
+  const failed = known.failures.filter(({ jobs, state }) => jobs.includes(job.name) && state !== 'pending');
+  return [
+    ...(late ? [cause('late', 'failing', of, late, load())] : []),
+    ...(notListed
+      ? [
+          cause(
+            'not listed',
+            'failing',
+            of,
+            {
+              what: `not listed: ${notListed.names.join(', ')}`,
+              why: `${notListed.message} ${notListed.hint}`,
+            },
+            lookups,
+          ),
+        ]
+      : []),
+    ...failed.map((one) => ofWindows(one, load(cureOf(one.cause, name)))),
+    ...(emptied
+      ? [
+          cause(
+            'rows gone',
+            'failing',
+            of,
+            {
+              what: 'rows are gone',
+              why: `${daysFrom(emptied.from, emptied.to)} had rows, and has none left.`,
+            },
+            cureOfEmptied(emptied, name),
+          ),
+        ]
+      : []),
+    ...badEnd(standing, known),
+    ...checked(known.checks, of, name),
+    ...idle(standing, name),
+    ...(late || isRunning ? [] : missing(standing, load)),
+  ];
+}
+
+/** Says how late a job is; `null` if it is not. */
+function lateness({ job, newestCovered, lagSeconds }: JobStanding): Told | null {
+  const { maxLag } = job.alerts;
+  const days = lagSeconds / 86_400;
+  if (maxLag === undefined || days <= maxLag) return null;
+  const since =
+    newestCovered === null
+      ? 'At least one series has no covered day yet'
+      : `All series are covered up to ${newestCovered}`;
+  return { what: `${days.toFixed(1)} days late`, why: `${since}; ${count(maxLag, 'day')} are allowed.` };
+}
+
+/** Windows that failed or were refused for one cause. */
+function ofWindows(
+  { job, feed, state, cause: code, says, windows, series, example, first_day, last_day, is_wanted }: Failures,
+  cure?: Parameters<typeof cause>[4],
+): Cause {
+  const did = state === 'failed' ? 'failed' : windows === 1 ? 'was refused' : 'were refused';
+  const which = series === 1 ? example : `${count(series, 'series', 'series')}, such as ${example}`;
+  const told = {
+    what: `${count(windows, 'window')} ${state === 'pending' ? 'left' : did}`,
+    why: is_wanted ? says : `No job wants these days. ${says ?? ''}`.trim(),
+    about: `${which}; ${daysFrom(first_day, last_day)}`,
+    windows,
+  };
+  return is_wanted
+    ? cause(code ?? 'temporary', 'failing', { job, feed }, told, cure)
+    : cause('not wanted', 'note', { job: null, feed }, told, cure);
+}
+
+/** An error that ended the last load as a whole. */
+function badEnd({ job, lastLoad }: JobStanding, { alerts }: Known): Cause[] {
+  const of = { job: job.name, feed: job.feed };
+  const refusal = alerts.find((one) => one.kind === 'key refused' && one.job === job.name);
+  if (refusal)
+    return [cause('key refused', 'failing', of, { what: 'API key refused', why: refusal.message }, doctor)];
+  if (lastLoad?.state !== 'failed') return [];
+  return [cause('load failed', 'failing', of, { what: 'the last load failed', why: lastLoad.error }, doctor)];
+}
+
+function checked(
+  checks: Known['checks'],
+  of: { readonly job: string; readonly feed: string },
+  name: string,
+): Cause[] {
+  return (['failed', 'warned'] as const).flatMap((result) => {
+    const noted = checks.filter((one) => one.job === of.job && one.result === result);
+    if (noted.length === 0) return [];
+    const titles = noted.map(({ title, findings }) => `“${title}” (${count(findings, 'finding')})`);
+    const told = {
+      what: `${count(noted.length, 'check')} ${result}`,
+      why: `${titles.length === 1 ? 'This does not hold' : 'These do not hold'}: ${titles.join(', ')}.`,
+    };
+    const severity = result === 'failed' ? 'failing' : 'note';
+    return cause(`check ${result}`, severity, of, told, { command: `gmsi check ${name}`, isFree: true });
+  });
+}
+
+/** Why nothing will be loaded, or not all that is scheduled. */
+function idle(standing: JobStanding, name: string): Cause[] {
+  const { job, work, budget, completeness, lastLoad } = standing;
+  const of = { job: job.name, feed: job.feed };
+  const plan = { command: `gmsi plan ${name}`, isFree: true };
+  const causes: Cause[] = [];
+  const isOver = completeness?.is_complete === true && !work.isScheduled;
+  if (budget && !isOver && (isSpent(standing) || budget.spentBy)) {
+    const used = `${ofLimit(budget.used, budget.limit)} are used this month.`;
+    if (isSpent(standing)) {
+      const why = `${used} The next ones are free on the first of the month (UTC).`;
+      causes.push(
+        cause('budget spent', 'stopped', of, { what: "the month's requests are spent", why }, plan),
+      );
+    } else {
+      const why = `${used} The schedule needs at least ${number(budget.projected)} in total.`;
+      const what = `the month's requests last until ${minute(budget.spentBy!)} UTC`;
+      causes.push(cause('budget short', 'note', of, { what, why }, plan));
+    }
+  }
+  if (work.isScheduled && work.workers === 0 && !lastLoad?.is_running) {
+    const told = { what: 'no worker runs it', why: 'Nothing is loaded as scheduled.' };
+    const requests = budget ? budget.projected - budget.used : null;
+    // Cron may run it.
+    const severity = lastLoad?.is_recent ? 'note' : 'stopped';
+    causes.push(cause('no worker', severity, of, told, { command: 'gmsi work', requests }));
+  }
+  if (work.otherVersionBy !== null) {
+    const why = `${work.otherVersionBy} has stored it. The last worker to start, or to see its file change, wins.`;
+    causes.push(cause('other version', 'note', of, { what: 'workers run another version of the file', why }));
+  }
+  return causes;
+}
+
+/** What the next load would load. */
+function missing(
+  { job, scope, completeness, lastLoad }: JobStanding,
+  load: () => Parameters<typeof cause>[4],
+): Cause[] {
+  const of = { job: job.name, feed: job.feed };
+  if (!scope)
+    return [cause('series unknown', 'behind', of, { what: 'its series are not known yet' }, lookups)];
+  if (!completeness || completeness.is_complete) return [];
+  const { covered, wanted, open } = completeness;
+  const why = lastLoad?.state === 'killed' ? 'Its last load was killed.' : null;
+  if (covered < wanted)
+    return [
+      cause('days missing', 'behind', of, { what: `${count(wanted - covered, 'day')} missing`, why }, load()),
+    ];
+  return open > 0
+    ? [cause('windows left', 'behind', of, { what: `${count(open, 'window')} left`, why }, load())]
+    : [];
+}
+
+/** A job file that cannot be read. */
+export function ofBroken({ path, error }: BrokenJob): Cause {
+  const edit = { before: 'correct the job file', command: `gmsi validate ${typedJob(path)}`, isFree: true };
+  const told = { what: 'cannot be read', why: error.message };
+  return cause('job file', 'failing', { job: jobNameOf(path) }, told, edit);
+}
+
+/** What only an alert tells: of exports, and of jobs whose files are not here. */
+function ofAlert({ kind, job, message }: OpenAlert, known: ReadonlySet<string>): Cause[] {
+  if (known.has(job) && kind !== 'export failed') return [];
+  const code = kind === 'export failed' ? kind : 'alert';
+  return [cause(code, 'failing', { job }, { what: kind, why: message })];
+}
+
+function changedFields(fields: Known['fields']): Cause[] {
+  const kinds = new Map(fields.map(({ feed, change }) => [`${feed} ${change}`, { feed, change }]));
+  return [...kinds.values()].map(({ feed, change }) => {
+    const of = fields.filter((one) => one.feed === feed && one.change === change);
+    const names = of.map(({ field }) => field).join(', ');
+    const why =
+      change === 'new'
+        ? `Records of ${feed} have fields without a column, kept in extra: ${names}. “fields” in a job file gives them one.`
+        : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job file.`;
+    const repair = { command: 'gmsi repair --dry-run', isFree: true };
+    return cause(
+      'fields changed',
+      'note',
+      { job: null, feed },
+      { what: `${count(of.length, 'field')} ${change}`, why },
+      repair,
+    );
+  });
+}

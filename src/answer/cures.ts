@@ -1,0 +1,64 @@
+import { typedOptions } from '../config/typed.ts';
+import type { CauseCode } from '../errors.ts';
+import type { EmptiedDays } from '../questions/emptied.ts';
+
+/** What a person does about something that is wrong. */
+export interface Cure {
+  /** What to do before the command, such as an edit of the job file. */
+  readonly before?: string;
+  readonly command: string;
+  /** True if the command sends no request. */
+  readonly isFree?: boolean;
+}
+
+/** An edit of the job file, after which the next load tries the windows again. */
+const edited = (edit: string) => (job: string) => ({
+  before: `${edit} in the job file`,
+  command: `gmsi backfill ${job}`,
+});
+
+const again = (job: string) => ({ command: `gmsi backfill ${job}` });
+
+const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
+  temporary: again,
+  cursor: again,
+  unexpected: (job) => again(job),
+  withdrawn: (job) => ({ command: `gmsi backfill ${job} --accept-retractions` }),
+  refused: (job) => ({ command: `gmsi backfill ${job} --retry-refused` }),
+  'too old': () => ({
+    before: 'set history_limit in the job file',
+    command: 'gmsi repair --windows',
+    isFree: true,
+  }),
+  rejected: edited('name the fields or raise service.max_rejected_percent'),
+  'new fields': edited('set unknown_fields: keep'),
+  'other days': (job) => ({
+    before: `gmsi doctor --probe --job ${job}`,
+    command: `gmsi backfill ${job}`,
+  }),
+  'too large': edited('set a smaller service.page_size'),
+};
+
+/** Returns true if windows that failed so may be loaded by the next load, without a person. */
+export function isTemporary(cause: CauseCode | null): boolean {
+  return cures[cause ?? 'temporary'] === again;
+}
+
+/**
+ * Returns what a person does so that windows are loaded that were not; test/commands/cures.test.ts tries it.
+ * @param cause of the windows; `null` if they were never tried
+ * @param job as it is typed
+ */
+export function cureOf(cause: CauseCode | null, job: string): Cure {
+  return cures[cause ?? 'temporary'](job);
+}
+
+/** Returns what a person does so that rows that are gone are loaded again. */
+export function cureOfEmptied(range: EmptiedDays, job: string): Cure {
+  return { command: `gmsi backfill ${job} --full-refresh${typedOptions(range)}` };
+}
+
+/** Says it in one line. */
+export function sayCure({ before, command }: Cure): string {
+  return before === undefined ? command : `${before}, then ${command}`;
+}
