@@ -7,6 +7,7 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { type Failures, failuresByCause } from '../questions/coverage.ts';
+import { recentLoads } from '../questions/runs.ts';
 import { day } from '../terminal/arguments.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -28,11 +29,10 @@ const define = (repair: Command) =>
       ),
     )
     .addOption(
-      new Option('--windows', 'delete failed and refused windows that no job wants instead').conflicts([
-        'rollups',
-        'from',
-        'to',
-      ]),
+      new Option(
+        '--windows',
+        'delete windows that no job wants, and that no load is draining, instead',
+      ).conflicts(['rollups', 'from', 'to']),
     )
     .option('--from <day>', 'with --rollups: first day (UTC)', day)
     .option('--to <day>', 'with --rollups: last day (UTC), inclusive', day)
@@ -51,7 +51,7 @@ type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
 
 /**
  * `gmsi repair [<job>…]`: reads again the records and fields that could not be read before. With `--rollups`, computes the
- * rollups again instead; with `--windows`, deletes failed windows that no job wants. Sends no request.
+ * rollups again instead; with `--windows`, deletes windows that no job wants. Sends no request.
  */
 const command = gmsiCommand(
   { define, schemaUse: 'upgrades' },
@@ -98,10 +98,17 @@ async function repairWindows(
       hint: 'Run it in the folder of your jobs, once each of them can be read.',
     });
   }
-  const states = ['failed', 'refused', 'pending'] as const;
-  const { rows } = await failuresByCause({ ...known, states }).query.execute(db);
+  const isKnown = (name: string) => name === '' || known.wanted.some(({ job }) => job === name);
+  const loads = await recentLoads(db, leaseSeconds);
+  const [foreign] = [...loads].find(([name, { is_running }]) => is_running && !isKnown(name)) ?? [];
+  if (foreign !== undefined) {
+    throw new ConfigError(`A load of ${foreign} is running, and its job file is not in jobs/ here.`, {
+      hint: 'Its windows would be deleted. Wait until it has ended, or run this in the folder of its job file.',
+    });
+  }
+  const { rows } = await failuresByCause({ ...known, leaseSeconds }).query.execute(db);
   const unwanted = rows.filter(({ is_wanted }) => !is_wanted);
-  const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted);
+  const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted, leaseSeconds);
   const text = () => `${describeUnwanted(unwanted, deleted, dryRun)}\n`;
   printResult(session, snakeCased({ dryRun, unwanted, deleted }), text);
 }

@@ -11,6 +11,7 @@ import {
   type WantedScope,
   type WindowScope,
 } from '../warehouse/tables/series.ts';
+import { isWaiting } from '../warehouse/tables/windows.ts';
 import { type Asked, feed, pastMoment, period, several, textUpTo } from './asking.ts';
 import { type Moment, momentSql, question, type RowOf, text, timeText } from './reading.ts';
 
@@ -159,23 +160,25 @@ export type Failures = RowOf<typeof failureRow>;
  * have the same cause.
  * @param scopes only windows of these jobs
  * @param wanted the days of all jobs; without them, all windows count as wanted
- * @param states the states of the windows
+ * @param leaseSeconds also windows that wait for a load, with a lease of so long
  */
 export function failuresByCause({
   scopes,
   wanted,
-  states = ['failed', 'refused'],
+  leaseSeconds,
 }: {
-  readonly states?: readonly Failures['state'][];
+  readonly leaseSeconds?: number;
   readonly scopes?: readonly WindowScope[] | undefined;
   readonly wanted?: readonly WantedScope[] | undefined;
 } = {}) {
+  const isToo = leaseSeconds === undefined ? sql`false` : isWaiting(leaseSeconds);
   const isAsked = scopes ? sql.join([sql`false`, ...scopes.map(inScope)], sql` or `) : sql`true`;
   return question(
     failureRow,
     'Windows that failed or were refused, by cause (50 causes at most)',
     sql`
-      select s.feed, w.state, wanted.job, jobs, known.cause,
+      select s.feed, case w.state when 'draining' then 'pending' else w.state end as state, wanted.job, jobs,
+             known.cause,
              coalesce(
                -- Not that of skipped windows, if there is another.
                mode() within group (order by w.last_error) filter (where w.refused_with is not null or w.state = 'failed'),
@@ -190,9 +193,9 @@ export function failuresByCause({
                -- Another job may want what the job that requested it no longer does.
                case when l.job = any(jobs) then l.job else coalesce(jobs[1], nullif(l.job, '')) end as job
       ) as wanted
-      where w.state = any(${[...states]}::text[]) and (${isAsked})
+      where (w.state in ('failed', 'refused') or ${isToo}) and (${isAsked})
       group by 1, 2, 3, 4, 5, is_wanted
-      order by w.state, windows desc, 1, 3, 4, 5 limit 50`,
+      order by 2, windows desc, 1, 3, 4, 5 limit 50`,
   );
 }
 

@@ -6,6 +6,7 @@ import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlaceForAll } from '../cli/place.ts';
+import { aLoad, silence } from '../support/a-process.ts';
 import { registered } from '../support/a-worker.ts';
 import { aWindowIn, changeWindowsIn, forgetWindowsIn } from '../support/warehouse-state.ts';
 
@@ -84,6 +85,27 @@ it('names a job that wants a window, though another one has last requested it', 
     'unwanted: 1 window left, GB Inflation-Food',
     'unwanted: 1 window was refused, US Inflation-Food',
   ]);
+});
+
+it('deletes pending and half-drained windows, too, but none that a load is draining', async () => {
+  await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
+  await changeWindowsIn(db, { state: 'pending', next_token: 'half', pages: 2 });
+  const loadId = await aLoad(db);
+  await changeWindowsIn(db, { state: 'draining', load_id: loadId }, { topic: 'Elections' });
+
+  expect(await run('repair', '--windows')).toMatchObject(
+    says(2, /A load of job is running, and its job file is not in jobs/),
+  );
+  await sql`update gmsi.loads set job = 'food'`.execute(db);
+  expect((await run('repair', '--windows', '--dry-run')).stdout).toMatch(
+    /(pending +1 [\s\S]*){2}Nothing was changed/,
+  );
+  expect((await run('repair', '--windows')).stdout).toContain('2 windows deleted');
+  expect(await windows()).toEqual(['Elections draining', 'Inflation-Food pending']);
+
+  await silence(db, loadId);
+  expect((await run('repair', '--windows')).stdout).toMatch(/pending +1 [\s\S]*1 window deleted/);
+  expect(await windows()).toEqual(['Inflation-Food pending']);
 });
 
 it('wants no days before the history limit of a job', async () => {

@@ -138,7 +138,7 @@ const ofPart = {
 
 /** Returns a statement that removes windows from the queue; pages that they have committed become readings that are not whole. */
 export function leaveQueue(which: RawBuilder<unknown>): RawBuilder<unknown> {
-  const gone = sql`gone as (delete from gmsi.queue where ${which} returning *), begun as (select * from gone where pages > 0)`;
+  const gone = sql`gone as (delete from gmsi.queue w where ${which} returning *), begun as (select * from gone where pages > 0)`;
   return recordReading(gone, ofPart, sql`begun`);
 }
 

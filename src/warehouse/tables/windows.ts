@@ -226,17 +226,26 @@ export async function countByLength(
   return rows;
 }
 
+/** Returns the condition that a window `w` waits for a load: it is pending, or the load that drained it is silent. */
+export function isWaiting(leaseSeconds: number): RawBuilder<boolean> {
+  return sql`(w.state = 'pending' or (w.state = 'draining' and ${isSilent({ loadId: 0, leaseSeconds })}))`;
+}
+
 /**
- * Removes windows that no job wants from the queue, whatever their state, unless a load drains them. Pages that they have committed
+ * Removes windows that no job wants from the queue, whatever their state, unless a living load drains them. Pages that they have committed
  * become a reading that is not whole. If a job wants their days later, these are planned like days that were never requested.
  * @returns how many
  */
-export async function forgetUnwanted(db: Kysely<Database>, wanted: readonly WantedScope[]): Promise<number> {
+export async function forgetUnwanted(
+  db: Kysely<Database>,
+  wanted: readonly WantedScope[],
+  leaseSeconds: number,
+): Promise<number> {
+  const isLeft = sql`(w.state <> 'draining' or ${isWaiting(leaseSeconds)})`;
   const { rows } = await sql<{ id: number }>`
-    select w.window_id as id from ${queued} where w.state <> 'draining' and ${jobsWanting(wanted)} = '{}'`.execute(
-    db,
-  );
+    select w.window_id as id from ${queued} where ${isLeft} and ${jobsWanting(wanted)} = '{}'`.execute(db);
   const unwanted = rows.map(({ id }) => id);
-  await leaveQueue(sql`window_id = any(${unwanted}::bigint[]) and state <> 'draining'`).execute(db);
+  // Asked again, because a load may have claimed some meanwhile.
+  await leaveQueue(sql`window_id = any(${unwanted}::bigint[]) and ${isLeft}`).execute(db);
   return unwanted.length;
 }
