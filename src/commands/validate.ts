@@ -6,13 +6,16 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { describeFeed } from '../feeds/feed.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { printResult } from '../terminal/print.ts';
-import { count, tableOf } from '../terminal/table.ts';
+import { count, sayingAsTyped, tableOf } from '../terminal/table.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (validate: Command) =>
   validate
     .argument('[job...]', `${aJob} (default: all in jobs/)`)
     .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json'));
+
+const notChecked =
+  'Not checked: whether the service lists these countries, topics and tickers. gmsi plan checks that.\n';
 
 /**
  * `gmsi validate [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their countries
@@ -36,7 +39,8 @@ export const validate = gmsiCommand({ define }, async (session, names) => {
     const overview = tableOf(jobs, { 'job file': 'path', feed: 'feed', '': about }, { least: ['feed'] });
     const valid = overview && `${overview}\n\n`;
     const problems = broken.map(({ error }) => `${error.message}\n\n`).join('');
-    return `${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`;
+    const counts = `${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`;
+    return `${valid}${problems}${counts}${jobs.length > 0 ? sayingAsTyped(notChecked) : ''}`;
   });
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
 });
