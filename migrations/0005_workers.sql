@@ -19,7 +19,7 @@ create table gmsi.schedules (
   ended_at timestamptz,
   process_id text references gmsi.processes on delete set null,
   resumes_at timestamptz,
-  paused_because text check (paused_because in ('budget', 'failures')),
+  paused_because text check (paused_because in ('budget', 'failures', 'operator')),
   pause_error text,
   pauses integer not null default 0,
   primary key (job, command)

@@ -90,6 +90,10 @@ const groups: Readonly<Record<string, Listed<string>>> = {
         return import('./commands/work.ts');
       },
     ],
+    job: [
+      'pause, resume or stop what workers do for a job, without its file',
+      () => import('./commands/job.ts'),
+    ],
     budget: ['show the requests booked for each key, or correct them', () => import('./commands/budget.ts')],
     repair: ['read rejected records and extra fields again', () => import('./commands/repair.ts')],
     move: [

@@ -12,6 +12,7 @@ import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { JobFileError } from '../config/problems.ts';
+import { typed } from '../config/typed.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { backfill as loadGaps, planBackfill } from '../load/backfill.ts';
@@ -35,7 +36,7 @@ import { asTyped, count, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
+import { isScheduled, jobInHand, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf, withJobs } from './command.ts';
 import {
   describeHistoryLimit,
@@ -291,7 +292,11 @@ async function enqueue(
   const context = { job, warehouse: db, ...service, log, clock, process, stop };
   const { resolved, open } = await planBackfill({ ...context, plan });
   if (open > 0) await markDue(db, { job: name, command: 'backfill' }, await databaseTime(db));
-  return { job: name, windows: open, historyLimit: resolved.historyLimit ?? null };
+  const inHand = await jobInHand(db, name, process.leaseSeconds);
+  const isPaused = inHand.some(
+    ({ command, paused_because }) => command === 'backfill' && paused_because === 'operator',
+  );
+  return { job: name, windows: open, isPaused, historyLimit: resolved.historyLimit ?? null };
 }
 
 function describe(
@@ -299,11 +304,13 @@ function describe(
 ): string {
   const queued = tableOf(enqueued, {
     job: 'job',
-    state: ({ windows }) => (windows === 0 ? 'nothing to do' : 'queued'),
+    state: ({ windows, isPaused }) =>
+      windows === 0 ? 'nothing to do' : isPaused ? 'queued, but paused by an operator' : 'queued',
     'windows to drain': 'windows',
     workers: ({ workers }) =>
       workers === 0 ? 'no worker runs it' : count(workers, 'worker runs it', 'workers run it'),
   });
+  const paused = enqueued.filter(({ windows, isPaused }) => windows > 0 && isPaused);
   const isIdle = enqueued.some(({ windows, workers }) => windows > 0 && workers === 0);
   const next = isIdle
     ? 'A worker runs the jobs of its folder, or those that it names; without job files, every stored job. ' +
@@ -313,5 +320,9 @@ function describe(
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];
   });
-  return `${queued}\n\n${limits.join('')}${next}\n`;
+  const toResume =
+    paused.length === 0
+      ? ''
+      : `To run them: ${asTyped(`job resume ${paused.map(({ job }) => typed(job)).join(' ')}`)}\n`;
+  return `${queued}\n\n${limits.join('')}${toResume}${next}\n`;
 }

@@ -223,6 +223,7 @@ function describeDetails({ job, period, historyLimit, settling, gaps = [] }: Row
 
 function stateOf(of: Rows['schedules']): string {
   const { is_loading, due_at, outcome, resumes_at, finished_at } = of;
+  if (of.paused_because === 'operator' && !is_loading) return 'paused by an operator';
   // A command may be loading it.
   if (of.workers === 0 && !is_loading && (of.cron ?? due_at ?? resumes_at) !== null)
     return 'no worker runs it';

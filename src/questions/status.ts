@@ -100,7 +100,8 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
 }
 
 /** A job of the workers, with its last load that one of them or a command has made. */
-export interface WorkersJob extends Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at'> {
+export interface WorkersJob
+  extends Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at' | 'paused_because'> {
   readonly job: string;
   readonly command: JobCommand;
   /** Since when it is due; `null` if it is not. */
@@ -108,7 +109,6 @@ export interface WorkersJob extends Pick<StoredSchedule, 'cron' | 'timezone' | '
   /** True if a worker is loading it. */
   readonly is_loading: boolean;
   readonly resumes_at: Date | null;
-  readonly paused_because: 'budget' | 'failures' | null;
   readonly outcome: string | null;
   readonly finished_at: Date | null;
   /** Of that load, as of its last heartbeat; `null` without a load. */

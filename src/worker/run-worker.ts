@@ -5,7 +5,7 @@ import type { JobCommand } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { keepProcess } from '../warehouse/keep-process.ts';
 import type { ProcessIdentity } from '../warehouse/tables/processes.ts';
-import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
+import { type DueJob, takeDueJobs, wantedLoads } from '../warehouse/tables/schedules.ts';
 import type { WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
@@ -17,6 +17,13 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'process' | 
   readonly leaseSeconds: number;
 }
 
+interface LoadUnderWay {
+  readonly job: Pick<DueJob, 'job' | 'command'>;
+  readonly work: Promise<void>;
+  /** Ends this load alone. */
+  readonly end: AbortController;
+}
+
 const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.stringify([job, command]);
 
 /**
@@ -25,7 +32,7 @@ const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.strin
  *
  * Each round sends a heartbeat, looks for schedules that are due, and takes due jobs that no living worker has: only those that
  * its job files name, or all if it has none. One worker loads a job at a time; if it dies, another one continues at the
- * checkpoints.
+ * checkpoints. A load goes on only while its job is due and not paused by an operator.
  * @throws if it cannot continue: the key is refused, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
@@ -61,7 +68,8 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   log.info({ worker: processId, concurrency: identity.concurrency, jobs: running ?? 'all' }, 'working');
 
   /** The loads under way, by job and command. */
-  const loading = { sync: new Map<string, Promise<void>>(), others: new Map<string, Promise<void>>() };
+  const loading = { sync: new Map<string, LoadUnderWay>(), others: new Map<string, LoadUnderWay>() };
+  const underWay = () => [...loading.sync.values(), ...loading.others.values()];
   const placesOf = (command: JobCommand) => (command === 'sync' ? loading.sync : loading.others);
   const markDueJobs = createDueMarker(context);
   const makeExports = createExporter(context);
@@ -91,10 +99,24 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
 
   function begin(due: DueJob): void {
     const places = placesOf(due.command);
-    const work = loadDue(context, due)
+    const end = new AbortController();
+    const work = loadDue({ ...context, stop: AbortSignal.any([stop, end.signal]) }, due)
       .catch(context.fail)
       .finally(() => places.delete(nameOf(due)));
-    places.set(nameOf(due), work);
+    places.set(nameOf(due), { job: due, work, end });
+  }
+
+  /** Ends the loads that nobody wants any more. They commit the pages in flight; their windows keep their checkpoints. */
+  async function endUnwanted(): Promise<void> {
+    const loads = underWay().filter(({ end }) => !end.signal.aborted);
+    if (loads.length === 0) return;
+    const wanted = new Set((await wantedLoads(warehouse, processId)).map(nameOf));
+    for (const { job: of, end } of loads) {
+      if (wanted.has(nameOf(of))) continue;
+      const { job, command } = of;
+      log.info({ job, command }, 'a load ends: its job was stopped, paused, removed or taken over');
+      end.abort();
+    }
   }
 
   async function round(): Promise<void> {
@@ -102,6 +124,8 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await process.beat();
     if (jobFiles.isDue()) reading = readFiles();
     const now = await context.databaseClock();
+    // First, so that a schedule that is due now does not make a stopped load wanted again.
+    await endUnwanted();
     await markDueJobs(now);
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command, now);
     exporting = exportDue();
@@ -112,7 +136,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await round().catch(context.fail);
     await sleep(pause, undefined, { signal: stop }).catch(() => {});
   }
-  await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting]);
+  await Promise.all([...underWay().map(({ work }) => work), exporting]);
   // A file system that does not answer must not keep this worker's jobs from the others.
   await Promise.race([reading, sleep(1000, undefined, { ref: false })]);
   if (failure) throw failure.error;

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
 import { scrape } from '../observe/a-telemetry.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows } from '../support/warehouse-state.ts';
 import { says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
@@ -54,6 +56,44 @@ it('loads a job by one of two workers, while the other has its file and makes it
   expect(await warehouse.db.selectFrom('gmsi.processes').select('stopped_at').execute()).not.toContainEqual({
     stopped_at: null,
   });
+});
+
+it('pauses a job until it is resumed, though its workers are killed meanwhile', async () => {
+  await using setting = await aSetting();
+  const { warehouse, sandbox, cli, bare, folder } = setting;
+  const { db } = warehouse;
+  await folder.write('jobs/shared.yaml', jobFor(january, pages));
+  const run = (...args: string[]) => gmsiHere(args, cli);
+  await run('backfill', 'shared', '--enqueue');
+  sandbox.script([{ kind: 'latency', ms: 200, times: 10_000 }]);
+  const workers = [setting.start(['work'], cli), setting.start(['work'], bare)];
+  await vi.waitFor(async () => {
+    const begun = await db.selectFrom('gmsi.windows').select('state').where('pages', '>', 0).execute();
+    expect(begun).not.toEqual([]);
+  }, 90_000);
+  const paused = JSON.parse((await run('job', 'pause', 'shared', '--json')).stdout);
+  expect(paused).toMatchObject({ action: 'pause', jobs: [{ job: 'shared', loading: ['backfill'] }] });
+  for (const worker of workers) worker.kill('SIGKILL');
+  await Promise.all(workers.map(({ ended }) => ended));
+  const loaded = await countRows(db, 'headlines');
+
+  sandbox.script([]);
+  const { requests } = sandbox.stats();
+  const next = setting.start(['work'], cli);
+  await atWork(warehouse, 3);
+  // Longer than the lease, so that it could take over what the killed ones had.
+  await vi.waitFor(async () => {
+    const silent = sql`
+      select from gmsi.processes where command = 'work' and heartbeat_at < now() - interval '7 seconds'`;
+    expect((await silent.execute(db)).rows).toHaveLength(2);
+  }, 30_000);
+  expect((await run('status', 'shared')).stdout).toMatch(/shared +backfill .*paused by an operator/);
+  expect(sandbox.stats().requests).toBe(requests);
+  expect(await countRows(db, 'headlines')).toBe(loaded);
+
+  await run('job', 'resume', 'shared');
+  await isLoaded(warehouse, [next]);
+  expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('reads its job files again on SIGHUP, beside a worker that runs only what it names', async () => {

@@ -230,6 +230,7 @@ const uses: Readonly<Record<string, readonly (readonly string[])[] | 'loads' | '
   export: [[demo]],
   budget: [[]],
   work: 'loads',
+  job: [['stop', demo]],
   repair: [['--dry-run'], ['--windows', '--dry-run']],
   move: [['--to', 'postgres://nobody@127.0.0.1:9/none'], ['--release']],
   sandbox: 'no warehouse',

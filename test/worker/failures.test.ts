@@ -67,22 +67,6 @@ it('ends if it cannot be listed, instead of working unseen', async ({ warehouse,
   await expect(worker.ended).rejects.toThrow('gmsi.processes');
 });
 
-it('ends the load of a spent budget, also if its job was unscheduled', async ({ warehouse, db }) => {
-  await using sandbox = await aSandbox({ volume: 0.1 });
-  const budget = { requests_per_month: 12, reserve: 0 };
-  await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
-  let asked = 0;
-  await using _worker = aWorker({
-    warehouse,
-    sandbox,
-    async aroundPage(ask) {
-      if (asked++ === 0) await sqlIn(db)`delete from gmsi.schedules`;
-      return ask();
-    },
-  });
-  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
-});
-
 it('pauses a job whose load cannot begin', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'unplanned', jobFor(scope, { schedule, service }), lastNight);

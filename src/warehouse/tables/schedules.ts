@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Job } from '../../config/job.ts';
 import type { Database, JobCommand } from '../database.ts';
 import { resolveAlert } from './alerts.ts';
-import { isAlive, mayTake, type Owner, runsJob } from './processes.ts';
+import { hasLivingProcess, isAlive, mayTake, type Owner, runsJob } from './processes.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -69,10 +69,10 @@ export async function forgetJob(db: Kysely<Database>, job: string, by: Owner): P
         where p.process_id <> ${by.processId} and ${isAlive(by.leaseSeconds)} and j.job = any(p.jobs))
       returning 1`.execute(trx);
     if (rows.length === 0) return false;
-    // The row stays, because a process may be loading the job.
+    // The row stays, because a process may be loading the job, and an operator's pause outlives the file.
     await sql`
       update gmsi.schedules
-      set cron = null, due_at = null, resumes_at = null, paused_because = null, pause_error = null
+      set cron = null, due_at = null, resumes_at = null, paused_because = ${operatorsPause}, pause_error = null
       where job = ${job}`.execute(trx);
     await resolveAlert(trx, { job });
     return true;
@@ -102,13 +102,20 @@ export interface StoredSchedule {
   readonly fired_at: Date;
   readonly due_at: Date | null;
   readonly resumes_at: Date | null;
-  readonly paused_because: 'budget' | 'failures' | null;
+  /** A job that an operator has paused may be due; it is loaded once that pause has ended. */
+  readonly paused_because: Pause['because'] | 'operator' | null;
 }
+
+/** True unless an operator has paused the job. */
+const mayRun = sql<boolean>`s.paused_because is distinct from 'operator'`;
+
+/** A pause that only `resumeJob` ends; null without one. */
+const operatorsPause = sql<string | null>`case when paused_because = 'operator' then paused_because end`;
 
 type OfJob = Pick<StoredSchedule, 'job' | 'command'>;
 
 /**
- * Returns the schedules of a worker's jobs that are neither due nor being loaded, locked until the transaction ends; without
+ * Returns the schedules of a worker's jobs that are neither due, being loaded, nor paused by an operator, locked until the transaction ends; without
  * those that another worker has locked.
  */
 export async function lockIdleSchedules(
@@ -116,7 +123,7 @@ export async function lockIdleSchedules(
   worker: Pick<Owner, 'processId'>,
 ): Promise<StoredSchedule[]> {
   const { rows } = await sql<StoredSchedule>`
-    select s.* from gmsi.schedules s where due_at is null and ${runsJob('s.job', worker)}
+    select s.* from gmsi.schedules s where due_at is null and ${mayRun} and ${runsJob('s.job', worker)}
     order by job, command for update of s skip locked`.execute(trx);
   return rows;
 }
@@ -134,11 +141,11 @@ export async function correctTimes(
     where job = ${job} and command = ${command}`.execute(trx);
 }
 
-/** Makes a job due, and ends its pause. @param at by the database's clock */
+/** Makes a job due, and ends its pause, unless that is an operator's. @param at by the database's clock */
 export async function markDue(db: Kysely<Database>, { job, command }: OfJob, at: Date): Promise<void> {
   await sql`
     update gmsi.schedules
-    set due_at = ${at}, fired_at = ${at}, resumes_at = null, paused_because = null, pause_error = null
+    set due_at = ${at}, fired_at = ${at}, resumes_at = null, paused_because = ${operatorsPause}, pause_error = null
     where job = ${job} and command = ${command}`.execute(db);
 }
 
@@ -162,7 +169,7 @@ export async function takeDueJobs(
   const { rows } = await sql<DueJob>`
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
-      where s.due_at is not null and s.command = ${command} and s.process_id is distinct from ${owner.processId}
+      where s.due_at is not null and ${mayRun} and s.command = ${command} and s.process_id is distinct from ${owner.processId}
         and ${mayTake('s.process_id', owner)} and ${runsJob('s.job', owner)}
         and date_trunc('minute', s.ended_at) is distinct from date_trunc('minute', ${now}::timestamptz)
       order by s.due_at limit ${atMost} for update of s skip locked
@@ -174,8 +181,19 @@ export async function takeDueJobs(
     select * from taken
     union all
     select s.job, s.command, s.due_at::text, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
-    where s.due_at is not null and s.command = ${command} and s.process_id = ${owner.processId}
+    where s.due_at is not null and ${mayRun} and s.command = ${command} and s.process_id = ${owner.processId}
   `.execute(db);
+  return rows;
+}
+
+/**
+ * Returns the loads of a worker that are still wanted: not those that an operator has stopped or paused, or whose job was
+ * removed, and not those that another worker has taken over.
+ */
+export async function wantedLoads(db: Kysely<Database>, processId: string): Promise<OfJob[]> {
+  const { rows } = await sql<OfJob>`
+    select s.job, s.command from gmsi.schedules s
+    where s.process_id = ${processId} and s.due_at is not null and ${mayRun}`.execute(db);
   return rows;
 }
 
@@ -202,7 +220,9 @@ export interface Pause {
 export const longestPause = 60;
 
 /**
- * Ends what a worker has taken. The job stays due if it was made due again meanwhile.
+ * Ends what a worker has taken. The job stays due if it was made due again meanwhile. A job that was stopped or removed
+ * meanwhile does not pause, because it would run again after that; one that an operator has paused stays due if its load
+ * did not end.
  * @returns the end of the pause, if there is one; `undefined` also if another worker has taken the job over
  */
 export async function endDue(
@@ -213,12 +233,17 @@ export async function endDue(
 ): Promise<Date | undefined> {
   const minutes = sql`least(2 ^ least(pauses, 10), ${longestPause}::float8)`;
   const isFailure = pause?.because === 'failures';
+  const isPause = sql`${pause !== undefined}::boolean`;
+  const pauses = sql`(${isPause} and due_at is not null and ${mayRun})`;
   const { rows } = await sql<{ resumes_at: Date | null }>`
-    update gmsi.schedules set process_id = null, due_at = nullif(due_at, ${due_at}::timestamptz), ended_at = ${now}::timestamptz,
-      resumes_at = case when ${isFailure}::boolean then ${now}::timestamptz + ${minutes} * interval '1 minute'
+    update gmsi.schedules s set process_id = null, ended_at = ${now}::timestamptz,
+      due_at = case when ${isPause} and not ${mayRun} then due_at else nullif(due_at, ${due_at}::timestamptz) end,
+      resumes_at = case when not ${pauses} then null
+                        when ${isFailure}::boolean then ${now}::timestamptz + ${minutes} * interval '1 minute'
                         else ${pause?.resumesAt ?? null}::timestamptz end,
-      paused_because = ${pause?.because ?? null}, pause_error = ${pause?.error ?? null},
-      pauses = case when ${isFailure}::boolean then pauses + 1 when ${pause === undefined}::boolean then 0 else pauses end
+      paused_because = case when ${pauses} then ${pause?.because ?? null} else ${operatorsPause} end,
+      pause_error = case when ${pauses} then ${pause?.error ?? null} end,
+      pauses = case when ${isFailure}::boolean then pauses + 1 when not ${isPause} then 0 else pauses end
     where job = ${job} and command = ${command} and process_id = ${processId}
     returning resumes_at
   `.execute(db);
@@ -234,6 +259,69 @@ export async function leaveJob(
   await sql`
     update gmsi.schedules set process_id = null
     where job = ${job} and command = ${command} and process_id = ${processId}`.execute(db);
+}
+
+/** Returns the names of all jobs that workers know, also of those whose files are gone. */
+export async function knownJobs(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ job: string }>`
+    select job from gmsi.jobs union select job from gmsi.schedules order by job`.execute(db);
+  return rows.map(({ job }) => job);
+}
+
+/** What workers do, or are to do, for a job and a command. */
+export interface JobInHand extends Pick<StoredSchedule, 'command' | 'cron' | 'due_at' | 'paused_because'> {
+  /** True if a living worker is loading it. */
+  readonly is_loading: boolean;
+}
+
+/** Returns what workers do, or are to do, for a job. */
+export async function jobInHand(
+  db: Kysely<Database>,
+  job: string,
+  leaseSeconds: number,
+): Promise<JobInHand[]> {
+  const { rows } = await sql<JobInHand>`
+    select command, cron, due_at, paused_because,
+           due_at is not null and ${hasLivingProcess('s.process_id', leaseSeconds)} as is_loading
+    from gmsi.schedules s where job = ${job} order by command`.execute(db);
+  return rows;
+}
+
+/**
+ * Makes nothing of a job due, and ends its pauses for failures and for the budget; one of an operator goes on. Times of its
+ * schedule up to now count as run: otherwise a load that took hours would begin again at once.
+ * @param at by the database's clock
+ */
+export async function stopJob(db: Kysely<Database>, job: string, at: Date): Promise<void> {
+  await sql`
+    update gmsi.schedules
+    set due_at = null, fired_at = greatest(fired_at, ${at}::timestamptz), resumes_at = null, paused_because = ${operatorsPause},
+        pause_error = null, pauses = 0
+    where job = ${job}`.execute(db);
+}
+
+/**
+ * Pauses all commands of a job until `resumeJob`, also those that are not scheduled yet. What is due, or paused for another
+ * reason, is due at that time.
+ * @param at by the database's clock
+ */
+export async function pauseJob(db: Kysely<Database>, job: string, at: Date): Promise<void> {
+  await sql`
+    insert into gmsi.schedules as known (job, command, fired_at, paused_because)
+    select ${job}, command, ${at}::timestamptz, 'operator'
+    from unnest(array['backfill', 'sync', 'refresh']) as every (command)
+    on conflict (job, command) do update
+    set due_at = case when known.paused_because <> 'operator' then coalesce(known.due_at, ${at}::timestamptz)
+                      else known.due_at end,
+        paused_because = 'operator', resumes_at = null, pause_error = null`.execute(db);
+}
+
+/** Ends an operator's pause of a job. */
+export async function resumeJob(db: Kysely<Database>, job: string): Promise<void> {
+  await sql`
+    update gmsi.schedules set paused_because = null where job = ${job} and paused_because = 'operator'`.execute(
+    db,
+  );
 }
 
 /** Makes the exports of a job due. @param at by the database's clock */
