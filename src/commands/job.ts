@@ -24,7 +24,7 @@ const actions = ['pause', 'resume', 'stop'] as const;
 const define = (job: Command) =>
   job
     .addArgument(
-      new Argument('<action>', 'pause until resume; or stop what runs or waits, but not later runs').choices(
+      new Argument('<action>', 'pause it until you resume it, or stop only what runs or waits now').choices(
         actions,
       ),
     )

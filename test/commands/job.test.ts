@@ -74,6 +74,15 @@ it('says what it did for each job, also if there was nothing to do', async () =>
   expect(sandbox.stats().requests).toBe(0);
 });
 
+it('does not say that it ends a sync that a person has started', async () => {
+  await registered(db, 'us-food', food, now);
+  await listed(db, 'p', 'sync');
+  await sqlIn(db)`update gmsi.schedules set due_at = now(), process_id = 'p' where command = 'sync'`;
+  expect(await run('job', 'stop', 'us-food')).toMatchObject(
+    prints(0, 'us-food: stopped. Cancelled: sync.\n'),
+  );
+});
+
 it('refuses jobs that no worker knows, and changes nothing for the others', async () => {
   expect(await run('job', 'stop', 'us-food')).toMatchObject(
     says(2, /No worker knows the job us-food[\s\S]*gmsi backfill us-food --enqueue/),

@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Job } from '../../config/job.ts';
 import type { Database, JobCommand } from '../database.ts';
 import { resolveAlert } from './alerts.ts';
-import { hasLivingProcess, isAlive, mayTake, type Owner, runsJob } from './processes.ts';
+import { isAlive, mayTake, type Owner, runsJob } from './processes.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -282,7 +282,9 @@ export async function jobInHand(
 ): Promise<JobInHand[]> {
   const { rows } = await sql<JobInHand>`
     select command, cron, due_at, paused_because,
-           due_at is not null and ${hasLivingProcess('s.process_id', leaseSeconds)} as is_loading
+           -- A person's gmsi sync has the job, too, but goes on.
+           due_at is not null and exists (select from gmsi.processes p
+             where p.process_id = s.process_id and p.command = 'work' and ${isAlive(leaseSeconds)}) as is_loading
     from gmsi.schedules s where job = ${job} order by command`.execute(db);
   return rows;
 }
