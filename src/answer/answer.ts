@@ -20,7 +20,7 @@ import { type JobStanding, standingsReader } from './standing.ts';
  * - `behind`: a load cures what is missing
  * - `failing`: a person has to look
  * - `stopped`: nothing is loaded: no worker runs its schedule, nor did anything else load it of late, or the month's requests
- *   are spent
+ *   are spent; or somebody has paused it
  */
 const states = ['good', 'working', 'behind', 'failing', 'stopped'] as const;
 export type JobState = (typeof states)[number];
@@ -87,7 +87,8 @@ export interface AnswerContext {
   readonly scopes?: readonly WindowScope[] | undefined;
   readonly typedAs: Known['typedAs'];
   readonly clock: () => Date;
-  /** True to forecast what backfills cost, and to look for pending windows that no job wants: both take a while. */
+  readonly leaseSeconds: number;
+  /** True to forecast what backfills cost, and to look for waiting windows that no job wants: both take a while. */
   readonly isThorough: boolean;
 }
 
@@ -110,25 +111,22 @@ export function answerReader(
       wanted: await wantedByJobs(db, { ...of, today, ...(named && { named }) }),
       scopes: named && standings.flatMap(({ scope }) => scope ?? []),
       typedAs: ({ path }) => typedJob(path),
-      clock,
+      ...of,
       isThorough: true,
     });
   };
 }
 
-/** Pending windows are many, and matter only if no job wants them. */
-const all = ['failed', 'refused', 'pending'] as const;
-
 /** Concludes how jobs stand. Everything that says how a job stands asks this. */
 export async function answerOn(
   db: Warehouse,
   standings: readonly JobStanding[],
-  { broken = [], wanted, scopes, typedAs, clock, isThorough }: AnswerContext,
+  { broken = [], wanted, scopes, typedAs, clock, leaseSeconds, isThorough }: AnswerContext,
 ): Promise<Answer> {
   const rowsOf = async <Row>({ query }: Question<Row>) => (await query.execute(db)).rows;
   const known = {
     failures: await rowsOf(
-      failuresByCause({ scopes, ...(isThorough && { states: all }), ...('wanted' in wanted && wanted) }),
+      failuresByCause({ scopes, ...(isThorough && { leaseSeconds }), ...('wanted' in wanted && wanted) }),
     ),
     checks: await rowsOf(lastChecks),
     alerts: await rowsOf(openAlerts),

@@ -32,6 +32,7 @@ const codes = [
   'export failed',
   'alert',
   'check failed',
+  'paused',
   'budget spent',
   'no worker',
   'series unknown',
@@ -250,7 +251,11 @@ function idle(standing: JobStanding, name: string): Cause[] {
       causes.push(cause('budget short', 'note', of, { what, why }, plan));
     }
   }
-  if (work.isScheduled && work.workers === 0 && !lastLoad?.is_running) {
+  if (work.isPaused) {
+    const told = { what: 'paused by an operator', why: 'Nothing scheduled or queued of it runs.' };
+    causes.push(cause('paused', 'stopped', of, told, { command: `gmsi job resume ${name}`, isFree: true }));
+  }
+  if (!work.isPaused && work.isScheduled && work.workers === 0 && !lastLoad?.is_running) {
     const told = { what: 'no worker runs it', why: 'Nothing is loaded as scheduled.' };
     const requests = budget ? budget.projected - budget.used : null;
     // Cron may run it.

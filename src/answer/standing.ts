@@ -190,6 +190,8 @@ interface JobWork {
     /** True if it has been due since then: it waits for a worker, or is being loaded. */
     readonly isDue: boolean;
   } | null;
+  /** True if an operator has paused it. */
+  readonly isPaused: boolean;
   /** The process that has stored another version of the file, which workers run; else `null`. */
   readonly otherVersionBy: string | null;
 }
@@ -202,7 +204,8 @@ async function readWork(db: Warehouse, leaseSeconds: number): Promise<(job: Job)
   return ({ name, schedule, definition }) => {
     const known = all.filter(({ job }) => job === name);
     const workers = workersOf.get(name) ?? 0;
-    const runs = workers === 0 ? [] : known.flatMap((one) => runOf(one) ?? []);
+    const isPaused = known.some(({ paused_because: why }) => why === 'operator');
+    const runs = workers === 0 || isPaused ? [] : known.flatMap((one) => runOf(one) ?? []);
     const version = stored.get(name);
     // The definition of a file may have values that JSON changes.
     const isOther = version && !isDeepStrictEqual(JSON.parse(JSON.stringify(definition)), version.definition);
@@ -210,6 +213,7 @@ async function readWork(db: Warehouse, leaseSeconds: number): Promise<(job: Job)
       isScheduled: schedule !== undefined,
       workers,
       nextRun: runs.toSorted((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null,
+      isPaused,
       otherVersionBy: workers > 0 && isOther ? version.registered_by : null,
     };
   };

@@ -7,7 +7,7 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { type Failures, failuresByCause } from '../questions/coverage.ts';
-import { recentLoads } from '../questions/runs.ts';
+import { lastLoadOfJobs } from '../questions/runs.ts';
 import { day } from '../terminal/arguments.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -99,7 +99,7 @@ async function repairWindows(
     });
   }
   const isKnown = (name: string) => name === '' || known.wanted.some(({ job }) => job === name);
-  const loads = await recentLoads(db, leaseSeconds);
+  const loads = await lastLoadOfJobs(db, leaseSeconds);
   const [foreign] = [...loads].find(([name, { is_running }]) => is_running && !isKnown(name)) ?? [];
   if (foreign !== undefined) {
     throw new ConfigError(`A load of ${foreign} is running, and its job file is not in jobs/ here.`, {

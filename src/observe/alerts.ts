@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { type Answer, answerOn } from '../answer/answer.ts';
+import { type Answer, type AnswerContext, answerOn } from '../answer/answer.ts';
 import type { Cause } from '../answer/causes.ts';
 import { sayCure } from '../answer/cures.ts';
 import { type JobStanding, type ReadStandings, standingsReader } from '../answer/standing.ts';
@@ -66,7 +66,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       for (const { name: job } of watched)
         await note(warehouse, { job, kind: 'key refused', trouble: keyTrouble(job, key) });
     const standings = await readStandings(watched);
-    const { causes } = await answerFor(warehouse, standings, clock);
+    const { causes } = await answerFor(warehouse, standings, { clock, leaseSeconds: config.leaseSeconds });
     for (const standing of standings)
       for (const finding of findingsOf(standing, causes)) await note(warehouse, finding);
     const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
@@ -81,12 +81,12 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 export function answerFor(
   warehouse: Warehouse,
   standings: readonly JobStanding[],
-  clock: () => Date,
+  of: Pick<AnswerContext, 'clock' | 'leaseSeconds'>,
 ): Promise<Answer> {
   return answerOn(warehouse, standings, {
     wanted: { wanted: standings.flatMap(({ job, scope }) => (scope ? { job: job.name, scope } : [])) },
     typedAs: ({ name }) => typed(name),
-    clock,
+    ...of,
     isThorough: false,
   });
 }

@@ -43,8 +43,9 @@ export async function startTelemetry(options: TelemetryOptions) {
   const readStandings = standingsReader(warehouse, { ...config, clock });
   const { leaseSeconds } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
+  const of = { clock, leaseSeconds };
   async function readStates() {
-    const { jobs: shown } = await answerFor(warehouse, await readStandings(await jobs()), clock);
+    const { jobs: shown } = await answerFor(warehouse, await readStandings(await jobs()), of);
     return [...shown.map(({ state }) => state), ...(unreadable?.() ?? []).map(() => 'failing' as const)];
   }
   const server = await serveTelemetry(config.metrics, {

@@ -17,7 +17,7 @@ const whole = {
   ...{ complete_to: '2026-11-20', open: 0, failed: 0, refused: 0 },
 };
 const load = { load_id: 1, state: 'done', error: null, at: '', is_recent: true, is_running: false };
-const idle = { isScheduled: false, workers: 0, nextRun: null, otherVersionBy: null };
+const idle = { isScheduled: false, workers: 0, nextRun: null, isPaused: false, otherVersionBy: null };
 
 function aStanding(changes: Partial<JobStanding> = {}): JobStanding {
   return {
@@ -112,6 +112,12 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     { work: { ...idle, isScheduled: true }, lastLoad: undefined },
     {},
     { code: 'no worker', severity: 'stopped', command: 'gmsi work', requests: 1_000 },
+  ],
+  [
+    'that a job is paused, and how it goes on',
+    { work: { ...idle, isScheduled: true, isPaused: true } },
+    {},
+    { code: 'paused', severity: 'stopped', command: 'gmsi job resume test', requests: 0 },
   ],
   [
     'only in a note that no worker runs what cron has just loaded',
