@@ -50,11 +50,22 @@ create table gmsi.check_results (
   check_name text not null,
   title text not null,
   severity text not null check (severity in ('fail', 'warn')),
-  result text not null check (result in ('passed', 'failed', 'warned', 'skipped')),
+  result text not null check (result in ('passed', 'failed', 'warned', 'known', 'skipped')),
   findings bigint not null,
+  known bigint not null default 0,
   reason text,
   checked_at timestamptz not null default now(),
   primary key (job, check_name)
+);
+
+create table gmsi.known_findings (
+  job text not null,
+  check_name text not null,
+  digest text not null,
+  finding jsonb not null,
+  reason text not null,
+  known_since timestamptz not null default now(),
+  primary key (job, check_name, digest)
 );
 
 -- What the program locks is a row that only those who load may lock. Anybody who may connect can take an advisory lock and keep it.

@@ -616,10 +616,18 @@ comment on column gmsi.check_results.job is 'Name of the job file, without its e
 comment on column gmsi.check_results.check_name is 'Name of the check''s file, without its ending.';
 comment on column gmsi.check_results.title is 'The rule that the check verifies.';
 comment on column gmsi.check_results.severity is 'fail, or warn if correct data may have findings, too.';
-comment on column gmsi.check_results.result is 'passed: no findings · failed or warned, by its severity: findings, or it took too long · skipped: it is not for the job''s feed, or a table or set that it needs is empty.';
-comment on column gmsi.check_results.findings is 'Number of findings.';
+comment on column gmsi.check_results.result is 'passed: no findings · failed or warned, by its severity: findings that are not known, or it took too long · known: all its findings are known · skipped: it is not for the job''s feed, or a table or set that it needs is empty.';
+comment on column gmsi.check_results.findings is 'Number of findings, without the known ones.';
+comment on column gmsi.check_results.known is 'Number of known findings: those that gmsi.known_findings lists.';
 comment on column gmsi.check_results.reason is 'Why it was skipped or did not finish; else null.';
 comment on column gmsi.check_results.checked_at is 'When it was run.';
+comment on table gmsi.known_findings is 'Findings of checks that somebody has acknowledged (gmsi check --known). A check does not fail because of them.';
+comment on column gmsi.known_findings.job is 'Name of the job file, without its ending.';
+comment on column gmsi.known_findings.check_name is 'Name of the check''s file, without its ending.';
+comment on column gmsi.known_findings.digest is 'Identity: a hash of the finding, without the columns that the check''s file lists as totals. Of equal findings, each has its own.';
+comment on column gmsi.known_findings.finding is 'The finding, a row of the check''s query.';
+comment on column gmsi.known_findings.reason is 'Why it is acceptable (--reason).';
+comment on column gmsi.known_findings.known_since is 'When it was acknowledged.';
 
 comment on table gmsi.turns is 'What one transaction does at a time, such as the rollups of a series or the planning of a feed: a transaction locks the row as long as its turn lasts. Rows are never changed.';
 comment on column gmsi.turns.turn is 'What it is the turn for.';

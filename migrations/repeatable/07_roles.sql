@@ -8,13 +8,13 @@ declare
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'index_daily', 'rescorings', 'arrival_delays',
-    'sentiment_by_day', 'windows', 'loads', 'rejected_records', 'check_results', 'imported_files', 'processes', 'learned_facts', 'moments', 'closes', 'watched',
+    'sentiment_by_day', 'windows', 'loads', 'rejected_records', 'check_results', 'known_findings', 'imported_files', 'processes', 'learned_facts', 'moments', 'closes', 'watched',
     'series', 'series_days', 'series_states', 'readings', 'queue',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
-  deletable text[] := array['queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'processes', 'jobs', 'api_usage',
-                            'hourly_sums', 'daily_sums', 'moments'];
+  deletable text[] := array['queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'known_findings', 'processes', 'jobs',
+                            'api_usage', 'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
   for_everybody text[] := array['signal_at', 'signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days', 'day_facts', 'days_at', 'loss', 'losses',
                                 'derive_days', 'cause_of',

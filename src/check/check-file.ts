@@ -17,6 +17,8 @@ export interface Check {
   readonly severity: 'fail' | 'warn';
   /** Tables, or sets of the job's rows, that the check reads. If one is empty, the check is skipped rather than passed. */
   readonly needs: readonly string[];
+  /** Columns about all findings together: a change in them does not make a finding another one. */
+  readonly totals: readonly string[];
   /** The whole file, without the semicolon at its end. */
   readonly query: string;
 }
@@ -35,6 +37,7 @@ const headers = z.strictObject({
   needs: list
     .pipe(z.array(z.string().regex(/^\w+(\.\w+)?$/, 'name tables, such as gmsi.gmsi_index')))
     .default([]),
+  totals: list.default([]),
 });
 
 /**

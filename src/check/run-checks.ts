@@ -5,6 +5,7 @@ import {
   CheckStopped,
   findingsOfCheck,
   holdsRows,
+  noFindings,
   SqlRefused,
 } from '../questions/run-check.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -14,8 +15,11 @@ import { BrokenCheck, type Check } from './check-file.ts';
 /** The result of a check in a job. */
 export interface CheckResult extends CheckFindings {
   readonly check: Check;
-  /** `skipped` if the check is not for the job's feed, or if a table or set that it needs is empty. */
-  readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
+  /**
+   * `known` if somebody has acknowledged all findings; `skipped` if the check is not for the job's feed, or if a table or set
+   * that it needs is empty.
+   */
+  readonly result: 'passed' | 'failed' | 'warned' | 'known' | 'skipped';
   /** Why it was skipped or did not finish; else null. */
   readonly reason: string | null;
   readonly seconds: number;
@@ -23,6 +27,7 @@ export interface CheckResult extends CheckFindings {
 
 /** A job as its checks see it. */
 export interface CheckedJob {
+  readonly name: string;
   readonly feed: Feed;
   readonly scope: CheckScope;
 }
@@ -72,7 +77,7 @@ type Outcome = Omit<CheckResult, 'check' | 'seconds'>;
 
 async function outcomeOf(
   snapshot: Snapshot,
-  { feed, scope }: CheckedJob,
+  { name: job, feed, scope }: CheckedJob,
   check: Check,
   rows: number,
 ): Promise<Outcome> {
@@ -81,7 +86,7 @@ async function outcomeOf(
   for (const needed of check.needs)
     if (!(await holdsRows(snapshot, needed, scope)))
       return skipped(reasonIfEmpty[needed] ?? `${needed} is empty`);
-  return judged(check, await findingsOfCheck(snapshot, check.query, scope, rows));
+  return judged(check, await findingsOfCheck(snapshot, { ...check, job }, scope, rows));
 }
 
 /** For sets that most feeds lack, in words that do not need the reference. */
@@ -92,12 +97,13 @@ const reasonIfEmpty: Readonly<Record<string, string>> = {
 };
 
 function skipped(reason: string): Outcome {
-  return { result: 'skipped', reason, findings: 0, rows: [] };
+  return { result: 'skipped', reason, ...noFindings };
 }
 
 function judged({ severity }: Check, found: CheckFindings, reason: string | null = null): Outcome {
   const isFine = found.findings === 0 && reason === null;
-  return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
+  const fine = found.known > 0 ? 'known' : 'passed';
+  return { result: isFine ? fine : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
 }
 
 /**
@@ -105,7 +111,7 @@ function judged({ severity }: Check, found: CheckFindings, reason: string | null
  * file whose SQL PostgreSQL refuses
  */
 function unfinished(check: Check, error: unknown): Outcome {
-  if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);
+  if (error instanceof CheckStopped) return judged(check, noFindings, error.message);
   if (!(error instanceof SqlRefused)) throw error;
   const line = error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
   throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {

@@ -1,11 +1,13 @@
+import { Option } from '@commander-js/extra-typings';
 import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, openToRead, runBy, today } from '../compose.ts';
+import { knownScope, openToRead, openWarehouse, runBy, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { typed } from '../config/typed.ts';
+import { ConfigError } from '../errors.ts';
 import { exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { checkAlerts } from '../observe/alerts.ts';
@@ -13,12 +15,17 @@ import { firstUnsettledDay } from '../plan/days.ts';
 import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { printResult } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
-import { count, daysFrom, nextStep, sayingAsTyped, table, tableOf } from '../terminal/table.ts';
+import { count, daysFrom, nextStep, number, sayingAsTyped, table, tableOf } from '../terminal/table.ts';
 import { retried } from '../warehouse/retries.ts';
-import { keepCheckResults } from '../warehouse/tables/check-results.ts';
+import {
+  addKnownFindings,
+  forgetKnownFindings,
+  type KnownFinding,
+  keepCheckResults,
+} from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { aJob, type Command, examples, gmsiCommand, withPart } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
@@ -26,22 +33,57 @@ const define = (check: Command) =>
   withPart(check)
     .argument('[job...]', `${aJob} (default: every job in jobs/)`)
     .option('--only <check>', 'run only this check; may be repeated', gathered)
-    .option('--rows <number>', 'findings to show for each check (default: 5; with --json 100)', wholeNumber())
+    .option(
+      '--rows <number>',
+      'findings to show for each check (default: 5; with --json or --known 100)',
+      wholeNumber(),
+    )
     .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
-    .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20'));
+    .addOption(
+      new Option(
+        '--known <check>',
+        'run only this check, and acknowledge its findings: they no longer make it fail',
+      ).conflicts('only'),
+    )
+    .option('--reason <text>', 'with --known: why they are acceptable')
+    .addOption(
+      new Option('--not-known <check>', 'run only this check, and take back --known').conflicts([
+        'only',
+        'known',
+      ]),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi check g7-inflation --only lost-rows --rows 20',
+        'gmsi check g7-inflation --known lost-rows --reason "2019 is archived"',
+      ),
+    );
+
+type CheckOptions = OptionsOf<typeof define>;
 
 /** How many findings of a check are shown by default. */
-const shown = { person: 5, json: 100 };
+const shown = { person: 5, all: 100 };
 /** A longer text in a finding is cut in the output for people. */
 const longestCell = 60;
 
-/** `gmsi check [job]…`: looks for errors in the loaded data and stores the results; sends no request. */
+/**
+ * `gmsi check [job]…`: looks for errors in the loaded data and stores the results; sends no request. `--known` acknowledges
+ * the findings that it shows.
+ */
 export const check = gmsiCommand({ define }, async (session, names, options) => {
   const feeds = [...catalog.keys()];
-  const checks = onlyThese(await findChecks(process.cwd(), feeds), options.only ?? []);
+  refuseMixed(names, options);
+  const { known, notKnown, reason = '' } = options;
+  const acknowledged = known ?? notKnown;
+  const only = acknowledged === undefined ? options.only : [acknowledged];
+  const checks = onlyThese(await findChecks(process.cwd(), feeds), only ?? []);
   const named = await namedJobs(session, names, { all: names.length === 0 });
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
-  await using warehouse = await openToRead(session);
+  await using warehouse =
+    acknowledged === undefined
+      ? await openToRead(session)
+      : { ...(await openWarehouse(session)), standby: undefined };
   const patience = { log: session.log, signal: session.stop };
   const db = warehouse.patient;
   const lookups = await readLookups(db);
@@ -50,14 +92,29 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
     const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
     const window = knownScope(session, job, lookups, 'check');
     const fields = [job.fields, feed.fields];
-    return { job, feed, scope: { window, table: feed.table, fields, firstUnsettled } };
+    return { job, name: job.name, feed, scope: { window, table: feed.table, fields, firstUnsettled } };
   });
-  const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
+  const { rows = shown[session.json || known !== undefined ? 'all' : 'person'], timeout } = options;
   const run = { rows, timeout, stop: session.stop };
-  const results = await retried(() => runChecks(db, asked, checks, run), patience);
+  const look = () => retried(() => runChecks(db, asked, checks, run), patience);
+  if (notKnown !== undefined)
+    await forgetKnownFindings(
+      db,
+      asked.map(({ name }) => name),
+      notKnown,
+    );
+  let results = await look();
+  if (known !== undefined) {
+    await addKnownFindings(
+      db,
+      asked.flatMap(({ job }, at) => asKnown(job, results[at]![0]!, reason)),
+    );
+    // Again, because a finding that came meanwhile is not known.
+    results = await look();
+  }
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
   const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
-  const isKept = await keepCheckResults(db, kept, options.only === undefined);
+  const isKept = await keepCheckResults(db, kept, only === undefined);
   const { log, clock, config, stop: signal } = session;
   const checked = asked.map(({ job }) => job);
   if (isKept) await checkAlerts(checked, { warehouse: db, config, clock, runBy, log, signal });
@@ -72,9 +129,46 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
 
 const notKept = 'The results are not stored, because this connection may only read.';
 
-function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
+function asKept({ name: job }: Job, { check, result, findings, known, reason }: CheckResult) {
   const { name, title, severity } = check;
-  return { job, check_name: name, title, severity, result, findings, reason };
+  return { job, check_name: name, title, severity, result, findings, known, reason };
+}
+
+/** @throws ConfigError if options contradict each other */
+function refuseMixed(names: readonly string[], { known, notKnown, reason }: CheckOptions): void {
+  if (known !== undefined && !reason?.trim())
+    throw new ConfigError('--known needs a reason.', {
+      hint: 'Add --reason "…": it is shown with the findings.',
+    });
+  if (known === undefined && reason !== undefined)
+    throw new ConfigError('--reason needs --known.', { hint: 'Add --known <check>.' });
+  if ((known ?? notKnown) !== undefined && names.length === 0)
+    throw new ConfigError('--known and --not-known need a job.', {
+      hint: 'Name the job whose findings these are.',
+    });
+}
+
+/**
+ * Returns the findings of a check as known ones.
+ * @throws ConfigError if it did not finish, or found more than it shows: nobody acknowledges what they have not seen
+ */
+function asKnown(job: Job, result: CheckResult, reason: string): KnownFinding[] {
+  const { check, findings, rows, digests } = result;
+  const typedCheck = `gmsi check ${typedJob(job.path)} --known ${typed(check.name)}`;
+  if (result.reason !== null)
+    throw new ConfigError(`${check.name} has no result for job ${job.name}: ${result.reason}.`, {
+      hint: 'Nothing is acknowledged. A check that takes too long can run longer: --timeout <seconds>',
+    });
+  if (findings > rows.length)
+    throw new ConfigError(
+      `${check.name} has ${count(findings, 'finding')} in job ${job.name}, and only ${number(rows.length)} would be shown.`,
+      {
+        hint: `Nothing is acknowledged. To see and acknowledge all: ${typedCheck} --reason "…" --rows ${findings}`,
+      },
+    );
+  return rows.map((finding, at) => ({
+    ...{ job: job.name, check_name: check.name, digest: digests[at]!, finding, reason },
+  }));
 }
 
 interface Report {
@@ -97,7 +191,7 @@ function reportAsJson({ job, scope, results }: Report) {
     feed: job.feed,
     series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
-    checks: results.map(({ check, ...outcome }) => {
+    checks: results.map(({ check, digests: _, ...outcome }) => {
       const { name, path, title, severity } = check;
       const why = whyOf(check, outcome.rows, job);
       return { check: name, title, why, severity, file: path, ...outcome };
@@ -106,7 +200,7 @@ function reportAsJson({ job, scope, results }: Report) {
 }
 
 function describe({ job, scope, results }: Report): string {
-  const counted = (['passed', 'failed', 'warned', 'skipped'] as const)
+  const counted = (['passed', 'failed', 'warned', 'known', 'skipped'] as const)
     .map((result) => [result, results.filter((one) => one.result === result).length] as const)
     .filter(([, many]) => many > 0)
     .map(([result, many]) => `${many} ${result}`);
@@ -114,6 +208,7 @@ function describe({ job, scope, results }: Report): string {
     check: ({ check }) => check.name,
     result: ({ result }) => ({ style: styleOf[result], text: result }),
     findings: ({ findings }) => findings || null,
+    known: ({ known }) => known || null,
     '': ({ check, reason }) => reason ?? check.title,
   });
   return [
@@ -121,6 +216,7 @@ function describe({ job, scope, results }: Report): string {
     overview,
     `${count(results.length, 'check')}: ${counted.join(', ')}`,
     ...results.filter(({ findings }) => findings > 0).map((one) => describeFindings(one, job)),
+    ...results.filter(({ known }) => known > 0).map(describeKnown),
   ].join('\n\n');
 }
 
@@ -128,6 +224,7 @@ const styleOf: Readonly<Record<CheckResult['result'], Style>> = {
   passed: 'green',
   failed: 'red',
   warned: 'yellow',
+  known: 'dim',
   skipped: 'dim',
 };
 
@@ -139,13 +236,33 @@ function whyOf({ why }: Check, [first]: CheckResult['rows'], job: Job): string {
 }
 
 function describeFindings({ check, result, findings, rows }: CheckResult, job: Job): string {
-  const columns = Object.keys(rows[0] ?? {}).filter((name) => !check.why.includes(`<${name}>`));
+  const columns = columnsOf(rows[0], check);
   const why = sayingAsTyped(whyOf(check, rows, job));
   const title = `${check.name} ${result}: ${count(findings, 'finding')}. ${why}`;
   const cells = rows.map((row) => columns.map((name) => cell(row[name])));
-  const left = findings - rows.length;
-  const more = left > 0 ? `(${count(left, 'more', 'more')}; --rows shows them)` : '';
-  return [title, table(columns, cells), more].filter((text) => text !== '').join('\n');
+  return [title, table(columns, cells), moreThan(rows, findings)].filter((text) => text !== '').join('\n');
+}
+
+/** Lists findings that somebody has acknowledged, with the reason and since when. */
+function describeKnown({ check, known, known_rows }: CheckResult): string {
+  const columns = columnsOf(known_rows[0]?.finding, check);
+  const cells = known_rows.map(({ finding, reason, known_since }) => [
+    ...[known_since.slice(0, 10), reason],
+    ...columns.map((name) => cell(finding[name])),
+  ]);
+  const title = `${check.name}: ${count(known, 'known finding')}`;
+  const listed = table(['known since', 'reason', ...columns], cells);
+  return [title, listed, moreThan(known_rows, known)].filter((text) => text !== '').join('\n');
+}
+
+/** Returns the columns of a finding, without those that the text above the table has. */
+function columnsOf(finding: CheckResult['rows'][number] | undefined, { why }: Check): string[] {
+  return Object.keys(finding ?? {}).filter((name) => !why.includes(`<${name}>`));
+}
+
+function moreThan(rows: readonly unknown[], all: number): string {
+  const left = all - rows.length;
+  return left > 0 ? `(${count(left, 'more', 'more')}; --rows shows them)` : '';
 }
 
 function cell(value: unknown): string | null {

@@ -5,10 +5,36 @@ import { isOfRowSecurity, namedDatabaseError, SchemaGone } from '../warehouse/er
 import type { Snapshot } from '../warehouse/snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 
+/** A finding: columns in the order of the query. */
+type FindingRow = Readonly<Record<string, unknown>>;
+
+/** A finding that somebody has acknowledged. */
+export interface KnownRow {
+  readonly finding: FindingRow;
+  readonly reason: string;
+  readonly known_since: string;
+}
+
 export interface CheckFindings {
+  /** The number of findings that are not known. */
   readonly findings: number;
-  /** The first of them, columns in the order of the query. */
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** The first of them. */
+  readonly rows: readonly FindingRow[];
+  /** What identifies each of `rows` in `gmsi.known_findings`. */
+  readonly digests: readonly string[];
+  /** The number of known findings. */
+  readonly known: number;
+  /** The first of them. */
+  readonly known_rows: readonly KnownRow[];
+}
+
+/** A check's query, and whose known findings count. */
+export interface CheckQuery {
+  readonly job: string;
+  readonly name: string;
+  readonly query: string;
+  /** Columns that do not identify a finding. */
+  readonly totals: readonly string[];
 }
 
 /** PostgreSQL refuses a query of a user. */
@@ -34,21 +60,47 @@ export class CheckStopped extends GmsiError {
  */
 export async function findingsOfCheck(
   snapshot: Snapshot,
-  query: string,
+  { job, name, query, totals }: CheckQuery,
   scope: CheckScope,
   atMost: number,
 ): Promise<CheckFindings> {
-  const found = await run<{ finding: Record<string, unknown>; findings: number }>(
+  const found = await run<KnownRow & { digest: string; is_known: boolean; findings: number }>(
     snapshot,
     sql`with ${jobSets(scope)},
       found as (${sql.raw(query)}
-)
-      select json_build_object('finding', to_json(found), 'findings', count(*) over ()) as row
-      from found limit ${Math.max(1, atMost)}::bigint`,
+),
+      placed as (
+        select to_json(found) as finding, to_jsonb(found) - ${totals}::text[] as identity, row_number() over () as place
+        from found),
+      digested as (
+        -- Equal findings are numbered: one more of them is new.
+        select finding, place,
+               encode(sha256(convert_to(concat(identity, row_number() over (partition by identity)), 'UTF8')), 'hex') as digest
+        from placed),
+      judged as (
+        select d.*, k.reason, k.known_since, k.digest is not null as is_known,
+               row_number() over (partition by k.digest is not null order by place) as nth,
+               count(*) over (partition by k.digest is not null) as findings
+        from digested d
+        left join gmsi.known_findings k on k.job = ${job} and k.check_name = ${name} and k.digest = d.digest)
+      select to_json(judged) as row from judged where nth <= ${Math.max(1, atMost)}::bigint order by place`,
     query,
   );
-  return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
+  const known = found.filter((row) => row.is_known);
+  const others = found.filter((row) => !row.is_known);
+  const shown = others.slice(0, atMost);
+  return {
+    findings: others[0]?.findings ?? 0,
+    rows: shown.map(({ finding }) => finding),
+    digests: shown.map(({ digest }) => digest),
+    known: known[0]?.findings ?? 0,
+    known_rows: known
+      .slice(0, atMost)
+      .map(({ finding, reason, known_since }) => ({ finding, reason, known_since })),
+  };
 }
+
+export const noFindings: CheckFindings = { findings: 0, rows: [], digests: [], known: 0, known_rows: [] };
 
 /** Returns whether a table, or one of the job's sets of rows, has rows. @throws SqlRefused if there is no such table */
 export async function holdsRows(snapshot: Snapshot, name: string, scope: CheckScope): Promise<boolean> {

@@ -230,6 +230,6 @@ export const lastChecks = question(
   sql`
       select job, check_name, title, result, findings, reason, ${exactTime('checked_at')} as checked_at
       from gmsi.check_results
-      order by array_position(array['failed', 'warned', 'passed', 'skipped'], result), job, check_name limit 2000`,
+      order by array_position(array['failed', 'warned', 'known', 'passed', 'skipped'], result), job, check_name limit 2000`,
 );
 export type CheckShown = RowOf<typeof lastChecks.row>;

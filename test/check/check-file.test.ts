@@ -25,6 +25,7 @@ test('a check file says what it checks, why, for which feeds and how severely', 
     feeds,
     severity: 'warn',
     needs: ['gmsi.headlines'],
+    totals: [],
     query: text.trimEnd().slice(0, -1),
   });
 });

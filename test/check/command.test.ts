@@ -11,6 +11,7 @@ import { aWebhook } from '../observe/a-webhook.ts';
 import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
 
 const month = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
 const ownCheck = `-- check: No headline is of a Sunday
@@ -103,6 +104,86 @@ test('a check that fails is an alert, which ends once it passes', async () => {
   ]);
 });
 
+/** A check that finds these rows: their days, which may be equal, and a total of all. */
+const finding = (days: readonly string[], total = days.length) => `-- check: There are no days
+-- why: A reason.
+-- totals: total
+
+select day, ${total} as total from unnest('{${days.join(',')}}'::text[]) as day where (select true from job_period)
+`;
+
+test('findings that somebody acknowledges no longer fail a check or raise its alert; a new or changed one does', async () => {
+  await using webhook = await aWebhook();
+  const env = { ...accessTo(warehouse, sandbox), GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() };
+  const look = async (...args: string[]) => {
+    const { code, stdout } = await gmsiHere(['check', 'month', ...args, '--json'], { cwd: folder.path, env });
+    const [{ result, findings, rows, known, known_rows }] = JSON.parse(stdout).jobs[0].checks;
+    return { code, result, findings, known, days: rows.map(({ day }: { day: string }) => day), known_rows };
+  };
+  const own = ['--only', 'own'];
+  await folder.write('jobs/checks/own.sql', finding(['mon', 'tue', 'wed']));
+  expect(await look(...own)).toMatchObject({ code: 1, result: 'failed', findings: 3, known: 0 });
+  const all = { code: 0, result: 'known', findings: 0, known: 3, days: [] };
+  expect(await look('--known', 'own', '--reason', 'the desk was closed')).toMatchObject(all);
+  expect(await look(...own)).toMatchObject({
+    ...all,
+    known_rows: [
+      {
+        finding: { day: 'mon' },
+        reason: 'the desk was closed',
+        known_since: expect.stringMatching(/^20\d\d-\d\d-\d\dT/),
+      },
+      ...[{}, {}],
+    ],
+  });
+  const told = await run('check', 'month', ...own);
+  expect(told.stdout).toMatch(
+    /\nown: 3 known findings\nknown since +reason +day +total\n20\d\d-\d\d-\d\d +the desk was closed +mon +3\n/,
+  );
+  expect(told.stdout).toContain('1 check: 1 known');
+
+  // One is gone and one is changed; the total of all is not part of a finding.
+  await folder.write('jobs/checks/own.sql', finding(['mon', 'TUE']));
+  expect(await look(...own)).toMatchObject({
+    code: 1,
+    result: 'failed',
+    findings: 1,
+    known: 1,
+    days: ['TUE'],
+  });
+  // Another one that is equal to a known one is new.
+  await folder.write('jobs/checks/own.sql', finding(['mon', 'mon', 'tue']));
+  expect(await look(...own)).toMatchObject({ code: 1, findings: 1, known: 2, days: ['mon'] });
+  expect(webhook.taken).toMatchObject([
+    { kind: 'check failed', status: 'raised', text: expect.stringContaining('failed with 3 findings') },
+    { kind: 'check failed', status: 'resolved' },
+    { kind: 'check failed', status: 'raised', text: expect.stringContaining('failed with 1 finding:') },
+  ]);
+  // What is known already keeps its reason.
+  const { known_rows } = await look('--known', 'own', '--reason', 'again');
+  expect(known_rows.map(({ reason }: { reason: string }) => reason).toSorted()).toEqual([
+    'again',
+    'the desk was closed',
+    'the desk was closed',
+  ]);
+  expect(await look('--not-known', 'own')).toMatchObject({ code: 1, findings: 3, known: 0 });
+  expect(await look(...own)).toMatchObject({ code: 1, findings: 3, known: 0 });
+});
+
+test('findings that are not shown, or of a check that did not finish, are not acknowledged', async () => {
+  await folder.write('jobs/checks/own.sql', finding(['mon', 'tue', 'wed']));
+  const known = ['check', 'month', '--known', 'own', '--reason', 'x'];
+  expect(await run(...known, '--rows', '2')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /own has 3 findings in job month, and only 2 would be shown\.\n.* gmsi check month --known own --reason "…" --rows 3\n/,
+    ),
+  });
+  await folder.write('jobs/checks/own.sql', '-- check: x\n-- why: y\n\nselect pg_sleep(60)\n');
+  expect(await run(...known, '--timeout', '1')).toMatchObject(says(2, 'own has no result for job month: '));
+  expect(await countRows(warehouse.db, 'known_findings')).toBe(0);
+});
+
 test('checks in jobs/checks of the working directory count, and replace those of the same name', async () => {
   await using own = await aFolder();
   await cp(join(folder.path, 'jobs'), join(own.path, 'jobs'), { recursive: true });
@@ -122,6 +203,9 @@ const bad = cases`
   a check that there is not | check month --only rollup | no check "rollup"\.\n {2}→ Did you mean rollups\?
   a number that is none | check month --rows all | '--rows <number>' argument 'all' is invalid\. It must be a whole number.*\n
       {2}→ 
+  no reason | check month --known gaps | --known needs a reason\.\n {2}→ Add --reason
+  a reason for nothing | check month --reason x | --reason needs --known\.\n {2}→ 
+  no job | check --known gaps --reason x | --known and --not-known need a job\.\n {2}→ 
   a broken file | check month --only bad | bad\.sql:4: column "nothing" does not exist\n {2}→ 
 `;
 

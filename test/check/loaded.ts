@@ -77,7 +77,11 @@ export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
   const today = Temporal.PlainDate.from('2026-11-20');
   const window = scopeOf(job, wantedDays(job, today)!, await readLookups(db));
   const settled = firstUnsettledDay(today, job.lookbackDays).toString();
-  return { feed, scope: { window, table: feed.table, fields: [feed.fields], firstUnsettled: settled } };
+  return {
+    name: job.name,
+    feed,
+    scope: { window, table: feed.table, fields: [feed.fields], firstUnsettled: settled },
+  };
 }
 
 const builtIn = findChecks('/', [...catalog.keys()]);

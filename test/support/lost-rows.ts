@@ -23,7 +23,11 @@ export async function lostRows(db: Warehouse): Promise<readonly object[]> {
     from gmsi.windows group by 1, 2`;
   const jobs = scopes.map((window) => {
     const feed = feedNamed(window.feed);
-    return { feed, scope: { window, table: feed.table, fields: [feed.fields], firstUnsettled: window.to } };
+    return {
+      name: 'all',
+      feed,
+      scope: { window, table: feed.table, fields: [feed.fields], firstUnsettled: window.to },
+    };
   });
   const checks = onlyThese(await findChecks('/', [...catalog.keys()]), ['lost-rows']);
   const run = { rows: 20, timeout: 60, stop: new AbortController().signal };

@@ -70,7 +70,7 @@ describe('migrating', () => {
     await sql`delete from gmsi.kysely_migration where name = '0005_workers'`.execute(db);
     await sql
       .raw(
-        `drop table gmsi.jobs, gmsi.schedules, gmsi.alerts, gmsi.check_results, gmsi.turns, gmsi.warehouse_moves`,
+        `drop table gmsi.jobs, gmsi.schedules, gmsi.alerts, gmsi.check_results, gmsi.known_findings, gmsi.turns, gmsi.warehouse_moves`,
       )
       .execute(db);
     expect(await migrate(db)).toEqual(['0005_workers']);

@@ -63,7 +63,7 @@ const named = (...names: string[]) =>
     .join(' ');
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table api_usage check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes queue readings rejected_records',
+  'gmsi_loader: delete+insert+select+update on table api_usage check_results daily_sums drain_sightings hourly_sums jobs known_findings live_sightings moments processes queue readings rejected_records',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts closes countries headline_revisions imported_files learned_facts',
     'loads lookups origin request_rate revisions schedules series series_days service_descriptions topics turns wire_fields',
@@ -74,7 +74,7 @@ const expectedGrants = [
   'gmsi_loader: usage on table reading_ids',
   `gmsi_reader: select on table ${named(
     'arrival_delays check_results closes countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
-    'imported_files index_daily kysely_migration learned_facts loads lookups moments origin processes queue readings rejected_records rescorings revisions sentiment_by_day',
+    'imported_files index_daily known_findings kysely_migration learned_facts loads lookups moments origin processes queue readings rejected_records rescorings revisions sentiment_by_day',
     'sentiment_daily sentiment_hourly series series_days series_states topics watched windows',
     ...feedTables,
   )}`,

@@ -44,7 +44,11 @@ beforeAll(async () => {
     title: 'Every settled day is loaded',
     severity: 'warn',
   } as const;
-  await keepCheckResults(warehouse.db, [{ ...check, result: 'warned', findings: 3, reason: null }], true);
+  await keepCheckResults(
+    warehouse.db,
+    [{ ...check, result: 'warned', findings: 3, known: 0, reason: null }],
+    true,
+  );
   page = await aPage(warehouse.db);
   await mkdir(join(page.folder, 'jobs'));
   await writeFile(

@@ -4,7 +4,7 @@ import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import { isReadOnly } from '../health.ts';
 
-/** Returns the checks of a job whose last run failed. */
+/** Returns the checks of a job whose last run failed: they have findings that are not known, or did not finish. */
 export async function failedChecks(db: Kysely<Database>, job: string): Promise<FailedCheck[]> {
   const { rows } = await sql<FailedCheck>`
     select check_name, title, findings from gmsi.check_results
@@ -18,8 +18,9 @@ export interface KeptResult {
   readonly check_name: string;
   readonly title: string;
   readonly severity: 'fail' | 'warn';
-  readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
+  readonly result: 'passed' | 'failed' | 'warned' | 'known' | 'skipped';
   readonly findings: number;
+  readonly known: number;
   readonly reason: string | null;
 }
 
@@ -41,12 +42,12 @@ export async function keepCheckResults(
   try {
     await warehouse.transaction().execute(async (trx) => {
       await sql`
-        insert into gmsi.check_results (job, check_name, title, severity, result, findings, reason)
-        select distinct on (job, check_name) job, check_name, title, severity, result, findings, reason
+        insert into gmsi.check_results (job, check_name, title, severity, result, findings, known, reason)
+        select distinct on (job, check_name) job, check_name, title, severity, result, findings, known, reason
         from jsonb_populate_recordset(null::gmsi.check_results, ${JSON.stringify(results)}::jsonb)
         on conflict (job, check_name) do update
         set title = excluded.title, severity = excluded.severity, result = excluded.result, findings = excluded.findings,
-            reason = excluded.reason, checked_at = excluded.checked_at
+            known = excluded.known, reason = excluded.reason, checked_at = excluded.checked_at
       `.execute(trx);
       if (isWholeRun)
         await sql`delete from gmsi.check_results where job = any(${jobs}::text[]) and checked_at < now()`.execute(
@@ -60,4 +61,35 @@ export async function keepCheckResults(
     if (code === '42501') return false;
     throw error;
   }
+}
+
+/** A finding that somebody acknowledges: a row of `gmsi.known_findings`. */
+export interface KnownFinding {
+  readonly job: string;
+  readonly check_name: string;
+  readonly digest: string;
+  readonly finding: unknown;
+  readonly reason: string;
+}
+
+/** Stores findings as known; one that is known already keeps its reason. */
+export async function addKnownFindings(
+  db: Kysely<Database>,
+  findings: readonly KnownFinding[],
+): Promise<void> {
+  await sql`
+    insert into gmsi.known_findings (job, check_name, digest, finding, reason)
+    select job, check_name, digest, finding, reason
+    from jsonb_populate_recordset(null::gmsi.known_findings, ${JSON.stringify(findings)}::jsonb)
+    on conflict do nothing`.execute(db);
+}
+
+/** Forgets all known findings of a check in these jobs. */
+export async function forgetKnownFindings(
+  db: Kysely<Database>,
+  jobs: readonly string[],
+  check: string,
+): Promise<void> {
+  await sql`
+    delete from gmsi.known_findings where job = any(${jobs}::text[]) and check_name = ${check}`.execute(db);
 }
