@@ -73,6 +73,13 @@ it('merges every month of another key, once however often it is run, and what th
   expect(await budget(warehouse, { merge: old })).toContainEqual(['2026-11', own, 44]);
 });
 
+it('merges a key again that never sent a request itself, such as one whose count was set', async () => {
+  await using warehouse = await aWarehouse();
+  await setRequests(warehouse.db, old, month, 40);
+  for (let times = 0; times < 2; times++)
+    expect(await budget(warehouse, { merge: old })).toEqual([['2026-11', own, 40]]);
+});
+
 it('loses no request that two keys book while their counts are merged', async () => {
   await using warehouse = await aWarehouse();
   const each = 60;

@@ -45,6 +45,11 @@ export async function mergeRequests(db: Kysely<Database>, from: string, into: st
   await sql`
     with taken as (
       delete from gmsi.api_usage where key_fingerprint = ${from} returning month, requests
+    ), remembered as (
+      -- It stays known, so that another merge of it is not taken for a mistake.
+      insert into gmsi.request_rate (key_fingerprint, in_bucket, counted_at)
+      select ${from}, 0, clock_timestamp() from taken limit 1
+      on conflict do nothing
     )
     insert into gmsi.api_usage as usage (key_fingerprint, month, requests)
     select ${into}, month, requests from taken
