@@ -162,14 +162,16 @@ async function refuseUnmovable({ patient }: Side): Promise<void> {
     throw new ConfigError('The warehouse can only be read, so it cannot be marked as moved.', {
       hint: takesNoWrites,
     });
-  const { may_migrate, owner, user } = await readStanding(patient);
-  if (!may_migrate)
-    throw new ConfigError(
-      `Only the owner of the warehouse can move it: it belongs to ${owner}, not to ${user}.`,
-      {
-        hint: `Run gmsi move as ${owner}.`,
-      },
-    );
+  await refuseOthers(patient, 'move');
+}
+
+async function refuseOthers(db: Warehouse, does: 'move' | 'release'): Promise<void> {
+  const { may_migrate, owner, user } = await readStanding(db);
+  if (may_migrate) return;
+  throw new ConfigError(
+    `Only the owner of the warehouse can ${does} it: it belongs to ${owner}, not to ${user}.`,
+    { hint: does === 'move' ? `Run gmsi move as ${owner}.` : `As ${owner}: gmsi move --release` },
+  );
 }
 
 /**
@@ -238,9 +240,10 @@ async function release({ patient }: Side): Promise<void> {
 /**
  * Lets loads into a warehouse again that was moved away, such as a copy of it.
  * @returns the warehouse that it was moved to; `undefined` if it was not
- * @throws ConfigError if it is being filled by a move: it may lack rows
+ * @throws ConfigError if the user does not own it, or if it is being filled by a move: it may lack rows
  */
 export async function releaseMoved(db: Warehouse): Promise<string | undefined> {
+  await refuseOthers(db, 'release');
   const { rows } = await sql<{ other: string }>`
     delete from gmsi.warehouse_moves where direction = 'to' returning other`.execute(db);
   const { rows: filling } = await sql<{ other: string }>`select other from gmsi.warehouse_moves`.execute(db);

@@ -336,6 +336,16 @@ it('is taken back by --release for the old warehouse, never for one that is stil
   expect(await booked(pair.warehouse.db)).toBeDefined();
 });
 
+it('is taken back by nobody but the owner, who is named', async () => {
+  await using pair = await aPair();
+  await using login = await aLogin(pair.warehouse, 'gmsi_loader');
+  const { code, stderr } = await gmsiHere(['move', '--release'], { cwd, env: { DATABASE_URL: login.url } });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(
+    /Only the owner of the warehouse can release it: it belongs to (\S+), not to .*\.\n {2}→ As \1: gmsi move --release\n/,
+  );
+});
+
 describe('a move that is cut off', () => {
   it.each([
     ['killed', 'SIGKILL', null],
