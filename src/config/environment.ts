@@ -230,6 +230,14 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
     }
   }
   if (key === undefined) return undefined;
+  if (/^(["'`]).*\1$/s.test(key))
+    throw new ConfigError('The API key is in quotes, which would be sent as a part of it.', {
+      hint: 'Remove the quotes. Only .env may have some.',
+    });
+  if (/^(export\s+)?GMSI_API_KEY\s*=/.test(key))
+    throw new ConfigError('The API key begins with GMSI_API_KEY=, which would be sent as a part of it.', {
+      hint: 'The file that GMSI_API_KEY_FILE names must contain only the key.',
+    });
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(
       'The API key contains a space, a line break or another character that an HTTP header cannot carry.',

@@ -135,11 +135,19 @@ function asNamedError(error: unknown, origin: string, options: HttpOptions): unk
   const cause = error instanceof errors.HTTPParserError ? undefined : error;
   const addressFault = connectFault(error, origin);
   const what = addressFault ? `No answer from the service: ${addressFault.what}.` : describe(error, options);
-  const way = options.proxy ? ` ${wayThrough(options.proxy, error)}` : '';
+  const way = options.proxy ? ` ${wayThrough(options.proxy, error)}` : wayByProxy(error, origin);
   const hint = `Check the network and GMSI_BASE_URL, which leads to ${origin}.${way}`;
   const Named = unconnected.has(codeOf(error)) ? NotSent : ServiceUnavailable;
   const fault = addressFault && { ...addressFault, hint: `${addressFault.hint}${way}` };
   return new Named(what, { cause, hint, addressFault: fault });
+}
+
+/** Many networks let only a proxy resolve or reach other hosts. A port that refuses was reached. */
+function wayByProxy(error: unknown, origin: string): string {
+  const code = codeOf(error);
+  if (!unconnected.has(code) || code === 'ECONNREFUSED') return '';
+  const variable = origin.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  return ` If only a proxy can reach it: set ${variable} to the proxy, and do not name the host in NO_PROXY.`;
 }
 
 function wayThrough(proxy: HttpProxy, error: unknown): string {

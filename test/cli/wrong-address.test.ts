@@ -83,7 +83,7 @@ const servers: Record<string, () => Promise<OtherServer>> = {
 /** What is there | what answers | address, with its PORT or that of PostgreSQL | what is said | what to do. */
 const wrong = cases`
   an unknown host | | https://nowhere.invalid | GMSI_BASE_URL \(https:\/\/nowhere\.invalid\/v1\): there is no host
-      nowhere\.invalid \(ENOTFOUND\) | Check the name of the host
+      nowhere\.invalid \(ENOTFOUND\) | If only a proxy can reach it: set HTTPS_PROXY
   https where http is spoken | no path | https://127.0.0.1:PORT | does not speak TLS | use http:\/\/127
   http where TLS is spoken | TLS | http://127.0.0.1:PORT | closes the connection|does not speak HTTP | use https:\/\/127
   http where TLS is spoken by a server that says so | says TLS | http://127.0.0.1:PORT | 400 \(The plain HTTP request

@@ -30,6 +30,18 @@ describe('a .env file', () => {
     expect((await configOf(text)).apiKey!.reveal()).toBe(secret);
   });
 
+  it.each([
+    ['in double quotes', `"${secret}"`, 'in quotes'],
+    ['in single quotes', `'${secret}'\n`, 'in quotes'],
+    ['with its name', `GMSI_API_KEY=${secret}\n`, 'begins with GMSI_API_KEY='],
+  ])('a key %s in a file of its own is refused, and not shown', async (_, text, what) => {
+    await using folder = await aFolder();
+    await writeFile(join(folder.path, 'key'), text);
+    const read = () => readConfig({ GMSI_API_KEY_FILE: 'key' }, folder.path);
+    expect(read).toThrow(`The API key ${what.startsWith('in') ? 'is ' : ''}${what}`);
+    expect(read).not.toThrow(secret);
+  });
+
   it('gives way to the environment, also to a variable that is empty there', async () => {
     await using folder = await aFolder();
     await writeFile(join(folder.path, '.env'), 'DATABASE_URL=postgres://h/db\nGMSI_API_KEY=old\n');

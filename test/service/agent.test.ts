@@ -110,7 +110,7 @@ const wrong = cases`
   503 | http://127.0.0.1:PORT | 1 | it cannot connect to api\.example\.invalid:80 \(503\) \(given up | cannot reach
   down | http://dan:wr0ng@127.0.0.1:PORT | 1 | it does not answer \(ECONNREFUSED\) \(given up after 4 tries
       | Check that the proxy runs
-  unknown | http://dan:wr0ng@nowhere.invalid:3128 | 2 | there is no host nowhere\.invalid \(ENOTFOUND\) | name of the host
+  unknown | http://dan:wr0ng@nowhere.invalid:3128 | 2 | there is no host nowhere\.invalid \(ENOTFOUND\) | the name servers of this machine do not know it\.$
   hangs up | http://127.0.0.1:PORT | 2 | closes the connection | check the port
   mail | http://127.0.0.1:PORT | 2 | does not speak HTTP | check the port
   TLS | http://127.0.0.1:PORT | 2 | closes the connection|does not speak HTTP | use https:\/\/127

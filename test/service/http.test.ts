@@ -113,7 +113,11 @@ describe('openHttp', () => {
   test('gives up a connection that does not come to stand in time', async () => {
     const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
     const answer = http(`https://${address}`, { connectTimeout: 50 }).send('/', undefined, never);
-    await expect(answer).rejects.toMatchObject({ name: 'NotSent', message: 'No connection within 50 ms.' });
+    await expect(answer).rejects.toMatchObject({
+      name: 'NotSent',
+      message: 'No connection within 50 ms.',
+      hint: expect.stringContaining('If only a proxy'),
+    });
   });
 
   test('gives up an answer whose headers do not come in time', async () => {
