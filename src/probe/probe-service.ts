@@ -29,6 +29,8 @@ import { inferRounding } from './infer-records.ts';
 /** Without a job, the historical GMSI headlines are probed. */
 export interface ProbeContext extends Omit<Probing, 'feed' | 'origin'> {
   readonly warehouse: Warehouse;
+  /** Whether a finding that contradicts a learned fact replaces it. */
+  readonly acceptsChanges?: boolean;
 }
 
 /** The findings of a probe, and its requests. */
@@ -45,7 +47,7 @@ export interface ProbeReport {
  * @throws errors that end the probe: a refused key, a spent budget of the month, the signal's reason
  */
 export async function probeService(context: ProbeContext): Promise<ProbeReport> {
-  const { warehouse, client, job, signal } = context;
+  const { warehouse, client, job, signal, acceptsChanges = false } = context;
   const clock = () => new Date(context.clock.now());
   const feed = job ? feedNamed(job.feed) : gmsiHeadlines;
   const origin = originOf(warehouse);
@@ -53,7 +55,7 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
     await refreshList(warehouse, client, origin, list, { clock, signal });
   const series = await chooseSeries(warehouse, feed, job, await readLookups(warehouse));
   const probed = await probe({ ...context, feed, origin }, series);
-  const lessons = await learn(warehouse, feed.name, probed.findings);
+  const lessons = await learn(warehouse, feed.name, probed.findings, acceptsChanges);
   return { feed, series: probed.series, requests: client.requests, lessons };
 }
 
@@ -64,9 +66,10 @@ export interface Lesson {
    * - `learned`: not known before
    * - `confirmed`: as it was learned before
    * - `changed`: contradicts what was learned before, which stays
+   * - `replaced`: the same, and takes its place
    * - `not learned`: the answers do not tell; what was learned before, if anything, stays
    */
-  readonly standing: 'learned' | 'confirmed' | 'changed' | 'not learned';
+  readonly standing: 'learned' | 'confirmed' | 'changed' | 'replaced' | 'not learned';
   /** The finding; `null` if the answers do not show it. */
   readonly value: FactValue | null;
   /** How it was found, or why it was not. */
@@ -74,8 +77,13 @@ export interface Lesson {
   readonly before: { readonly value: FactValue; readonly learnedAt: Date } | null;
 }
 
-/** Compares the findings of a probe with the learned facts, and stores new ones. */
-async function learn(warehouse: Warehouse, feed: string, findings: ProbeFindings): Promise<Lesson[]> {
+/** Compares the findings of a probe with the learned facts, and stores new ones, and changed ones if they are accepted. */
+async function learn(
+  warehouse: Warehouse,
+  feed: string,
+  findings: ProbeFindings,
+  acceptsChanges: boolean,
+): Promise<Lesson[]> {
   return warehouse.transaction().execute(async (trx) => {
     const stored = new Map((await readLearnedFacts(trx, feed)).map((row) => [row.fact, row]));
     const lessons = factNames.map((fact): Lesson => {
@@ -87,10 +95,11 @@ async function learn(warehouse: Warehouse, feed: string, findings: ProbeFindings
       }
       const { value, evidence } = finding;
       const isAgreed = before === null || agree(before.value, value);
-      const standing = !isAgreed ? 'changed' : before ? 'confirmed' : 'learned';
+      const contradicts = acceptsChanges ? 'replaced' : 'changed';
+      const standing = !isAgreed ? contradicts : before ? 'confirmed' : 'learned';
       return { fact, standing, value, evidence, before };
     });
-    const learned = lessons.filter(({ standing }) => standing === 'learned');
+    const learned = lessons.filter(({ standing }) => standing === 'learned' || standing === 'replaced');
     await saveLearnedFacts(trx, feed, learned);
     return lessons;
   });

@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import type { SandboxOptions } from '#sandbox';
-import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
+import { changesIn, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
@@ -154,25 +153,29 @@ describe('a later probe', () => {
     expect([...standings].filter((standing) => standing !== 'not learned')).toEqual(['confirmed']);
   });
 
-  it('that differs says what changed, and leaves it until it is forgotten', async ({ warehouse, db }) => {
+  it('that differs says what changed, and leaves it until the change is accepted', async ({ warehouse }) => {
     await probed({}, warehouse);
     const before = await storedIn(warehouse);
     const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };
     const { report } = await probed(other, warehouse);
     const changed = report.lessons.filter(({ standing }) => standing === 'changed');
     expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'history_limit']);
-    expect(describeChange('gmsi-headlines', changed[0]!).found).toMatch(
-      /^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/,
-    );
-    const { fix } = describeChange('gmsi-headlines', changed[0]!);
-    expect(fix).toContain('--full-refresh');
+    const [ofEndDate] = changesIn(report, undefined);
+    const found = expect.stringMatching(/^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/);
+    expect(ofEndDate).toMatchObject({ check: 'changed', ok: false, found });
+    expect(ofEndDate!.fix).toMatch(/: gmsi doctor --probe --accept-changes\. .* --full-refresh$/);
+    expect(changesIn(report, 'my job')[0]!.fix).toContain('--accept-changes --job "my job"');
     expect(await storedIn(warehouse)).toEqual(before);
 
-    const [, forget] = /gmsi psql -c "(.*?)"/.exec(fix)!;
-    await sql.raw(forget!).execute(db);
-    await probed(other, warehouse);
-    const { history_limit } = before;
+    const accepted = await probed(other, warehouse, { acceptsChanges: true });
+    const [replaced] = changesIn(accepted.report, undefined);
+    expect(replaced).toMatchObject({ check: 'replaced', ok: true, found });
+    expect(replaced!.fix).toMatch(/^Windows .* --full-refresh$/);
+    const { history_limit } = accepted.found;
+    expect(history_limit).not.toEqual(before.history_limit);
     expect(await storedIn(warehouse)).toMatchObject({ end_date: 'exclusive', history_limit });
+    const again = await probed(other, warehouse);
+    expect(changesIn(again.report, undefined)).toEqual([]);
   });
 });
 const period = { from: '2026-01-01', to: '2026-06-30' };

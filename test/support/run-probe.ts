@@ -16,12 +16,13 @@ export interface ProbeRun {
   /** Time as this machine sees it; give the sandbox the same. */
   readonly clock: Clock;
   readonly job?: Job;
+  readonly acceptsChanges?: boolean;
 }
 
 /** Runs a probe as `gmsi doctor --probe` would, in this process. */
-export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<ProbeReport> {
+export async function runProbe({ db, sandbox, clock, ...about }: ProbeRun): Promise<ProbeReport> {
   const apiKey = new Secret('sandbox-key');
-  const service = job?.service ?? defaultServiceSettings;
+  const service = about.job?.service ?? defaultServiceSettings;
   const month = { budget: 250_000, clock: () => new Date(clock.now()) };
   await using client = createClient({
     baseUrl: sandbox.url,
@@ -32,7 +33,7 @@ export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<P
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
   });
   const signal = new AbortController().signal;
-  return await probeService({ warehouse: db, client, job, clock, signal });
+  return await probeService({ ...{ job: undefined, ...about }, warehouse: db, client, clock, signal });
 }
 
 /** What a probe found for each fact; `null` if it found nothing. */

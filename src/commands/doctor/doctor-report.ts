@@ -1,3 +1,4 @@
+import { typed } from '../../config/typed.ts';
 import { ConfigError, GmsiError } from '../../errors.ts';
 import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
@@ -213,26 +214,27 @@ export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): o
   };
 }
 
-/** Reports the facts that a probe found to have changed, and what to do. */
-export function changesIn({ feed, lessons }: ProbeReport): Finding[] {
-  const changed = lessons.filter(({ standing }) => standing === 'changed');
-  return changed.map((lesson) => ({ check: 'changed', ok: false, ...describeChange(feed.name, lesson) }));
+/** Reports the facts that a probe found to have changed, and what to do. @param job as named by --job */
+export function changesIn({ lessons }: ProbeReport, job: string | undefined): Finding[] {
+  return lessons.flatMap((lesson) =>
+    lesson.standing === 'changed' || lesson.standing === 'replaced' ? describeChange(lesson, job) : [],
+  );
 }
 
-export function describeChange(
-  feed: string,
-  { fact, value, before }: Lesson,
-): { found: string; fix: string } {
+function describeChange({ fact, standing, value, before }: Lesson, job: string | undefined): Finding {
   const [was, is] = [describeValue(before!.value), describeValue(value!)];
   const since = before!.learnedAt.toISOString().slice(0, 10);
-  const reload =
-    before!.value === 'inclusive' && value === 'exclusive'
-      ? ` Windows loaded since ${since} may lack their last day: gmsi backfill <job> --full-refresh.`
-      : '';
+  const isReplaced = standing === 'replaced';
+  const accept = `gmsi doctor --probe --accept-changes${job === undefined ? '' : ` --job ${typed(job)}`}`;
+  const fixes = [
+    ...(isReplaced ? [] : [`The learned value stays in use. If the service really has changed: ${accept}`]),
+    ...(before!.value === 'inclusive' && value === 'exclusive'
+      ? [`Windows loaded since ${since} may lack their last day: gmsi backfill <job> --full-refresh`]
+      : []),
+  ];
   return {
+    ...{ check: isReplaced ? 'replaced' : 'changed', ok: isReplaced },
     found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
-    fix:
-      'The learned value stays in use. If the service really has changed, forget it and probe again: ' +
-      `gmsi psql -c "delete from gmsi.learned_facts where feed = '${feed}' and fact = '${fact}'".${reload}`,
+    ...(fixes.length > 0 && { fix: fixes.join('. ') }),
   };
 }

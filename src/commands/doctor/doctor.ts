@@ -52,6 +52,10 @@ const define = (doctor: Command) =>
       '--probe',
       'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
     )
+    .option(
+      '--accept-changes',
+      'with --probe: replace what earlier probes learned where the service answers otherwise now',
+    )
     .option('--job <job>', "probe this job's feed and series, with its settings")
     .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'));
 
@@ -62,7 +66,8 @@ type DoctorOptions = OptionsOf<typeof define>;
  * `--probe` up to 12, to learn how the service behaves.
  */
 export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async (session, options) => {
-  if (!options.probe && options.job) throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
+  if (!options.probe && (options.job || options.acceptChanges))
+    throw new ConfigError('--job and --accept-changes need --probe.', { hint: 'Add --probe.' });
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
   let asked: Awaited<ReturnType<typeof askService>>;
@@ -84,7 +89,13 @@ export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async
   const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${build}`);
   const safety = await finding('safety', () => lookAtSafety(session.config, process.cwd()));
   const { report, isBudgetSpent } = asked;
-  const findings = [node, safety, ...asked.findings, ...ofWarehouse, ...(report ? changesIn(report) : [])];
+  const findings = [
+    node,
+    safety,
+    ...asked.findings,
+    ...ofWarehouse,
+    ...(report ? changesIn(report, options.job) : []),
+  ];
   const ok = findings.every((finding) => finding.ok !== false);
   const document = { ok, findings, ...(report && { probe: probeAsJson(report) }) };
   printResult(session, snakeCased(document), () => {
@@ -123,8 +134,9 @@ async function askService(
       await using opened = await openToProbe(session, warehouse.db, job);
       const { client } = opened;
       const about = { warehouse: warehouse.db, client, job, clock: systemClock, signal: session.stop };
+      const acceptsChanges = options.acceptChanges ?? false;
       // Kept even if the clock turns out to be wrong.
-      report = await probeService(about);
+      report = await probeService({ ...about, acceptsChanges });
       checkClockOf(client);
       return `answers and accepts the key${ofSandbox(client)}`;
     } catch (error) {
