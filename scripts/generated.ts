@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jobFileJsonSchema } from '../src/config/job-schema.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
-import { readColumns, readRelations, renderDataDictionary } from './data-dictionary.ts';
+import {
+  type Column,
+  type Relation,
+  readColumns,
+  readRelations,
+  renderDataDictionary,
+} from './data-dictionary.ts';
 import { renderDbtSources } from './dbt-sources.ts';
 import { withOptionsTable } from './options-table.ts';
 
@@ -17,8 +23,19 @@ export async function dictionaryFiles(db: Warehouse): Promise<Record<string, str
   return {
     'docs/data-dictionary.md': renderDataDictionary(relations, columns),
     'docs/dbt/sources.yml': renderDbtSources(relations, columns),
+    'migrations/relations.txt': listOfRelations(relations, columns),
     'docs/reference.md': await withOptionsTable(
       await readFile(join(import.meta.dirname, '../docs/reference.md'), 'utf8'),
     ),
   };
+}
+
+/** One line each: `table`, its name and its columns; `view` and its name. `gmsi doctor` looks for them. */
+function listOfRelations(relations: readonly Relation[], columns: readonly Column[]): string {
+  const lines = relations.flatMap(({ kind, name }) => {
+    if (kind === 'function') return [];
+    const own = kind === 'table' ? columns.filter(({ relation }) => relation === name) : [];
+    return [[kind, name, ...own.map(({ column }) => column)].join(' ')];
+  });
+  return `${lines.join('\n')}\n`;
 }

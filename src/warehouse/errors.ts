@@ -54,12 +54,11 @@ export class ClaimLost extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** The schema, or a part of it, does not exist: somebody dropped it, or is restoring it. */
+/** The schema, a table or a column of it does not exist: somebody dropped it, or is restoring it. */
 export class SchemaGone extends ConfigError {
   constructor(message: string, cause: unknown) {
-    const hint =
-      'If somebody is restoring them, wait until that is done. gmsi migrate creates them again, empty.';
-    super(`Tables of the schema gmsi are gone: ${message}`, { cause, hint });
+    const hint = 'If somebody is restoring it, wait until that is done; else gmsi doctor says what to do.';
+    super(`A part of the warehouse's schema is gone: ${message}`, { cause, hint });
   }
 }
 
@@ -196,7 +195,9 @@ export function namedDatabaseError(error: unknown): unknown {
         'gmsi needs every row. Let a superuser run: alter role … bypassrls; (the user of gmsi; for checks ' +
         'and the page, gmsi_reader)',
     });
-  if (/^(3F000|42P01|42883)$/.test(code) && /\bgmsi\b/.test(message)) return new SchemaGone(message, cause);
+  // The message of a missing column does not name the schema.
+  if (code === '42703' || (/^(3F000|42P01|42883)$/.test(code) && /\bgmsi\b/.test(message)))
+    return new SchemaGone(message, cause);
   const [what, hint] = toCorrect[code] ?? [];
   return what && hint ? new ConfigError(`${what}: ${message}`, { cause, hint }) : error;
 }

@@ -73,6 +73,22 @@ export async function compiledLogins(db: Kysely<Database>): Promise<string[]> {
   });
 }
 
+/**
+ * Writes 4 MB into a table that is gone at the end.
+ * @returns false if the user may not create temporary tables
+ * @throws WarehouseFull
+ */
+export async function tryWriting(db: Kysely<Database>): Promise<boolean> {
+  const { rows } = await sql<{ yes: boolean }>`
+    select has_database_privilege(current_database(), 'TEMP') as yes`.execute(db);
+  if (!rows[0]!.yes) return false;
+  await db.transaction().execute((trx) =>
+    sql`create temp table gmsi_space on commit drop as
+        select repeat('x', 1000) as filling from generate_series(1, 4000)`.execute(trx),
+  );
+  return true;
+}
+
 /** Returns what the current user may do in the database; names are quoted for SQL. */
 export async function readStanding(db: Kysely<Database>) {
   const { rows } = await sql<{

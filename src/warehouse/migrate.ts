@@ -5,7 +5,7 @@ import { type Kysely, sql } from 'kysely';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { inPackage, version } from '../package.ts';
 import type { Database } from './database.ts';
-import { namedDatabaseError, takesNoWrites } from './errors.ts';
+import { namedDatabaseError, SchemaGone, takesNoWrites } from './errors.ts';
 import { isReadOnly, readStanding } from './health.ts';
 import { livingProcesses } from './tables/processes.ts';
 import { takeMigration, type Waiting } from './turns.ts';
@@ -203,6 +203,30 @@ export async function schemaState(warehouse: Kysely<Database>): Promise<'current
 
 const isOlder = "The warehouse's schema is older than this program";
 
+/**
+ * Compares the warehouse with `migrations/relations.txt`, which lists what a current schema has.
+ * @returns the tables, columns and views that it lacks, because somebody has dropped them
+ */
+export async function missingParts(
+  warehouse: Kysely<Database>,
+): Promise<{ tables: readonly string[]; views: readonly string[] }> {
+  const listed = (await readFile(join(folder, 'relations.txt'), 'utf8')).split(/\r?\n/).filter(Boolean);
+  const { rows } = await sql<{ relation: string; columns: string[] }>`
+    select relname as relation, array_agg(attname::text) as columns
+    from pg_class join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+    where relnamespace = to_regnamespace('gmsi') group by pg_class.oid, relname`.execute(warehouse);
+  const held = new Map(rows.map(({ relation, columns }) => [relation, columns]));
+  const lacking = (kind: string) =>
+    listed.flatMap((line) => {
+      const [of, relation = '', ...columns] = line.split(' ');
+      if (of !== kind) return [];
+      const has = held.get(relation);
+      if (!has) return [`gmsi.${relation}`];
+      return columns.filter((column) => !has.includes(column)).map((column) => `gmsi.${relation}.${column}`);
+    });
+  return { tables: lacking('table'), views: lacking('view') };
+}
+
 /** Returns the error of a command that may not upgrade an older schema. */
 export async function olderSchema(warehouse: Kysely<Database>): Promise<ConfigError> {
   await checkOwner(warehouse, isOlder);
@@ -264,10 +288,13 @@ export function isMissingObject(error: unknown): boolean {
 /** @param at the file that was being applied */
 function explained(error: unknown, at: string | undefined): unknown {
   const named = namedDatabaseError(error);
-  if (named !== error || named instanceof GmsiError || !(error instanceof Error)) return named;
-  if (error.name === 'AbortError') return error;
-  return new ConfigError(`The warehouse could not be migrated: ${at ? `${at}.sql: ` : ''}${error.message}`, {
-    cause: error,
-    hint: 'Nothing was changed. To see the statement: gmsi migrate --verbose',
+  const isGone = named instanceof SchemaGone;
+  const cause = isGone ? named.cause : error;
+  if ((!isGone && (named !== error || named instanceof GmsiError)) || !(cause instanceof Error)) return named;
+  if (cause.name === 'AbortError') return cause;
+  const restore = 'If somebody has dropped that, restore a backup (docs/deploying.md, "Backup and moving").';
+  return new ConfigError(`The warehouse could not be migrated: ${at ? `${at}.sql: ` : ''}${cause.message}`, {
+    cause,
+    hint: `Nothing was changed. ${isGone ? restore : 'To see the statement: gmsi migrate --verbose'}`,
   });
 }

@@ -7,8 +7,9 @@ import { aWarehouseForAll } from '../support/for-all.ts';
 import { webServer } from '../support/other-servers.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aNewField, countRows, requestsBooked } from '../support/warehouse-state.ts';
-import { accessTo, type Ended, gmsi } from './gmsi.ts';
+import { accessTo, type Ended, gmsi, says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
+import { jobFor } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
 
 const { folder, sandbox, warehouse } = await aPlaceForAll();
@@ -38,7 +39,7 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(12).fill('✓'));
+  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(13).fill('✓'));
   expect(stdout).toMatch(/; set: DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
   expect(stdout).toMatch(/\nNext: gmsi status\n$/);
   expect(code).toBe(0);
@@ -185,7 +186,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad (nu
     sign: '✗',
     fix: expect.stringContaining('Is the server running?'),
   });
-  for (const check of ['encryption', 'schema', 'privileges', 'logins', 'clock', 'fields'])
+  for (const check of ['encryption', 'schema', 'privileges', 'space', 'logins', 'clock', 'fields'])
     expect(lines[check]).toMatchObject({ sign: '–' });
   expect(code).toBe(2);
 
@@ -194,7 +195,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad (nu
     findings.filter((one: { ok: unknown }) => one.ok === wanted).map((one: { check: string }) => one.check);
   expect(found(true)).toEqual(['node', 'safety', 'configuration', 'service']);
   expect(found(false)).toEqual(['warehouse']);
-  expect(found(null).join()).toBe('description,encryption,schema,privileges,logins,clock,fields');
+  expect(found(null).join()).toBe('description,encryption,schema,privileges,space,logins,clock,fields');
   expect({ ok, code: json.code }).toEqual({ ok: false, code: 2 });
 });
 
@@ -230,6 +231,77 @@ async function aUser({ db, url }: TestWarehouse) {
     },
   };
 }
+
+describe('a schema that somebody has changed by hand', () => {
+  it('names the tables and columns that are gone, and a load says why it ends', async () => {
+    await using own = await aWarehouse();
+    const env = { DATABASE_URL: own.url };
+    const days = { from: '2024-01-01', to: '2024-01-31' };
+    await folder.write('jobs/month.yaml', jobFor({ countries: ['US'], topics: ['Inflation-Food'], ...days }));
+    await sql`alter table gmsi.headlines drop column source cascade`.execute(own.db);
+    const load = await gmsiHere(['backfill', 'month'], {
+      cwd: folder.path,
+      env: { ...accessTo(warehouse, sandbox), ...env },
+    });
+    expect(load.code).toBe(2);
+    expect(load.stdout).toMatch(
+      /gmsi: A part of the warehouse's schema is gone: .*source.*\n {2}→ .*gmsi doctor says what to do/,
+    );
+    await sql`drop table gmsi.alerts`.execute(own.db);
+    const { code, lines } = await doctor(env);
+    expect(lines.schema).toMatchObject({
+      sign: '✗',
+      found: expect.stringMatching(
+        /^somebody has dropped gmsi\.alerts, gmsi\.headlines\.source, gmsi\.\w+ and \d+ more$/,
+      ),
+      fix: expect.stringMatching(/^Restore a backup/),
+    });
+    expect(code).toBe(2);
+    const migrated = await gmsiHere(['migrate'], { cwd: folder.path, env });
+    expect(migrated).toMatchObject(
+      says(2, /02_versions\.sql: .*source.*\n {2}→ Nothing was changed\. .* restore a backup/),
+    );
+  });
+
+  it('names a view, which gmsi migrate makes again', async () => {
+    await using own = await aWarehouse();
+    const env = { DATABASE_URL: own.url };
+    await sql`drop view gmsi.arrival_delays`.execute(own.db);
+    const { schema } = (await doctor(env)).lines;
+    expect(schema).toMatchObject({ sign: '✗', found: 'somebody has dropped gmsi.arrival_delays' });
+    expect(schema!.fix).toMatch(/^As \S+: gmsi migrate, /);
+    expect(await gmsiHere(['migrate'], { cwd: folder.path, env })).toMatchObject({ code: 0 });
+    expect((await doctor(env)).lines.schema).toMatchObject({ sign: '✓', found: 'current' });
+  });
+});
+
+it('without space to write, says so, although the server answers', async () => {
+  await using own = await aWarehouse();
+  const env = { DATABASE_URL: own.url };
+  expect((await doctor(env)).lines.space).toMatchObject({ sign: '✓' });
+  await sql
+    .raw(`
+      create function public.fill_disk() returns event_trigger language plpgsql as $$ begin
+        raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
+      create event trigger fill_disk on ddl_command_start when tag in ('CREATE TABLE AS')
+        execute function public.fill_disk()`)
+    .execute(own.db);
+  const { code, lines } = await doctor(env);
+  expect(lines.space).toMatchObject({
+    sign: '✗',
+    found: expect.stringContaining("The warehouse's disk is full"),
+    fix: expect.stringMatching(/^Make room/),
+  });
+  expect(code).toBe(2);
+});
+
+it('says that a service is reached without a proxy if one is set for other addresses', async () => {
+  const set = { HTTPS_PROXY: 'http://127.0.0.1:1' };
+  expect((await doctor(set)).lines.configuration!.found).toContain(
+    `${sandbox.url} without a proxy, with a key`,
+  );
+  expect((await doctor({})).lines.configuration!.found).toContain(`${sandbox.url}, with a key`);
+});
 
 describe('a user without rights', () => {
   it('gets the one grant that helps, and it helps', async () => {

@@ -12,15 +12,16 @@ import { styled } from '../../terminal/style.ts';
 import { count, sayingAsTyped, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { takesNoWrites } from '../../warehouse/errors.ts';
+import { namedDatabaseError, takesNoWrites } from '../../warehouse/errors.ts';
 import {
   clockDifference,
   compiledLogins,
   isReadOnly,
   missingPrivileges,
   readStanding,
+  tryWriting,
 } from '../../warehouse/health.ts';
-import { migrationStatus } from '../../warehouse/migrate.ts';
+import { migrationStatus, missingParts } from '../../warehouse/migrate.ts';
 import type { KeptDescription } from '../../warehouse/tables/learned.ts';
 
 /** One line of the report. */
@@ -44,7 +45,8 @@ export async function finding(check: string, look: () => Promise<Told> | Told): 
   try {
     const told = await look();
     return { check, ok: true, ...(typeof told === 'string' ? { found: told } : told) };
-  } catch (error) {
+  } catch (thrown) {
+    const error = namedDatabaseError(thrown);
     if (error instanceof Error && error.name === 'AbortError') throw error;
     const found = error instanceof Error ? error.message : String(error);
     if (error instanceof NotChecked) return { check, ok: null, found: `not checked: ${found}` };
@@ -78,6 +80,7 @@ const named = 3;
 export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise<Told>>> = {
   schema,
   privileges,
+  space,
   logins,
   clock,
   fields,
@@ -99,10 +102,32 @@ async function schema(db: Warehouse): Promise<string> {
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
   if (waiting === migrations.length) return 'none yet: gmsi migrate creates it, or the first load';
-  if (waiting === 0) return 'current';
+  if (waiting === 0) {
+    await refuseGone(db, owner!);
+    return 'current';
+  }
   const found = `${waiting} of ${migrations.length} migrations are not applied yet`;
   if (may_migrate) return `${found}: the next load does it`;
   throw new ConfigError(`${found}, and the user does not own it`, { hint: `As ${owner}: gmsi migrate` });
+}
+
+/** @throws ConfigError if somebody has dropped tables, columns or views */
+async function refuseGone(db: Warehouse, owner: string): Promise<void> {
+  const { tables, views } = await missingParts(db);
+  const gone = [...tables, ...views];
+  if (gone.length === 0) return;
+  const restore =
+    'Restore a backup (docs/deploying.md, "Backup and moving"), or load into an empty database: what they contained is lost.';
+  throw new ConfigError(`somebody has dropped ${firstOf(gone, ', ')}`, {
+    hint: tables.length > 0 ? restore : `As ${owner}: gmsi migrate, which makes views again.`,
+  });
+}
+
+/** Writes some megabytes, because a server with a full disk still answers. */
+async function space(db: Warehouse): Promise<string> {
+  if (await isReadOnly(db)) throw new NotChecked('the warehouse can only be read');
+  if (!(await tryWriting(db))) throw new NotChecked('the user may not create temporary tables');
+  return 'enough to write 4 MB';
 }
 
 async function privileges(db: Warehouse): Promise<string> {

@@ -121,7 +121,8 @@ async function askService(
   const configuration = await finding('configuration', () => {
     const { baseUrl } = serviceAccess(session);
     const proxy = session.config.proxyFor?.(baseUrl);
-    const through = proxy ? ` through the proxy ${proxyName(proxy)}` : '';
+    const direct = session.config.given.some((name) => name.endsWith('_PROXY')) ? ' without a proxy' : '';
+    const through = proxy ? ` through the proxy ${proxyName(proxy)}` : direct;
     return `${baseUrl}${through}, with a key; set: ${session.config.given.join(', ')}`;
   });
   let report: ProbeReport | undefined;
