@@ -22,8 +22,8 @@ import { type JobStanding, standingsReader } from './standing.ts';
  * - `stopped`: nothing is loaded: no worker runs its schedule, nor did anything else load it of late, or the month's requests
  *   are spent; or somebody has paused it
  */
-const states = ['good', 'working', 'behind', 'failing', 'stopped'] as const;
-export type JobState = (typeof states)[number];
+export const jobStates = ['good', 'working', 'behind', 'failing', 'stopped'] as const;
+export type JobState = (typeof jobStates)[number];
 
 const count = z.int().nullable();
 
@@ -32,7 +32,7 @@ export const jobRow = z.object({
   job: z.string(),
   path: z.string(),
   feed: z.string().nullable().describe('null if the file cannot be read.'),
-  state: z.enum(states),
+  state: z.enum(jobStates),
   why: z.string().nullable().describe('Its worst cause in a few words.'),
   from: z.string().nullable(),
   to: z.string().nullable(),

@@ -10,7 +10,6 @@ import { typed } from '../config/typed.ts';
 import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
-import type { FieldChange } from '../questions/runs.ts';
 import type { Secret } from '../secret.ts';
 import { openAgent } from '../service/agent.ts';
 import type { ClientEvent } from '../service/client.ts';
@@ -246,18 +245,6 @@ function keyTrouble(job: string, { refusedWith }: KeyStanding): Trouble {
     'may read the feed, then start gmsi again.';
   return { message, details: { status: refusedWith } };
 }
-
-/** How many changes a message names. */
-const named = 3;
-
-/** Describes which fields have appeared or vanished; the first few by name. */
-export function describeFieldChanges(changes: readonly FieldChange[]): string {
-  const listed = changes.slice(0, named).map(({ feed, field, change }) => `${field} of ${feed} is ${change}`);
-  return listed.join(', ') + (changes.length > named ? ` and ${changes.length - named} more` : '');
-}
-
-export const adviceOnFields =
-  'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.';
 
 /** Whether the service accepts the API key, judging by its answers. */
 export interface KeyStanding {

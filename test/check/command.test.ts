@@ -96,8 +96,7 @@ test('a check that fails is an alert, which ends once it passes', async () => {
     await folder.write('jobs/checks/no-sundays.sql', ownCheck.replace('= 0', day));
     await gmsiHere(['check', 'month', '--only', 'no-sundays'], { cwd: folder.path, env });
   }
-  const text =
-    /^gmsi: Check no-sundays of job month failed with 4 findings: .* To see them: gmsi check month$/;
+  const text = /^gmsi: Job month: 1 check failed\. .*Sunday” \(4 findings\)\. To do: gmsi check month$/;
   expect(webhook.taken).toMatchObject([
     { kind: 'check failed', status: 'raised', text: expect.stringMatching(text) },
     { kind: 'check failed', status: 'resolved' },
@@ -155,9 +154,9 @@ test('findings that somebody acknowledges no longer fail a check or raise its al
   await folder.write('jobs/checks/own.sql', finding(['mon', 'mon', 'tue']));
   expect(await look(...own)).toMatchObject({ code: 1, findings: 1, known: 2, days: ['mon'] });
   expect(webhook.taken).toMatchObject([
-    { kind: 'check failed', status: 'raised', text: expect.stringContaining('failed with 3 findings') },
+    { kind: 'check failed', status: 'raised', text: expect.stringContaining('(3 findings)') },
     { kind: 'check failed', status: 'resolved' },
-    { kind: 'check failed', status: 'raised', text: expect.stringContaining('failed with 1 finding:') },
+    { kind: 'check failed', status: 'raised', text: expect.stringContaining('(1 finding)') },
   ]);
   // What is known already keeps its reason.
   const { known_rows } = await look('--known', 'own', '--reason', 'again');

@@ -9,7 +9,7 @@ import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test
 import { aNewField, countRows, requestsBooked } from '../support/warehouse-state.ts';
 import { accessTo, type Ended, gmsi, says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
-import { jobFor } from './jobs.ts';
+import { jobFor, quarter } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
 
 const { folder, sandbox, warehouse } = await aPlaceForAll();
@@ -65,7 +65,7 @@ describe('what is not safe', () => {
   it('is said of files, if others have a way to them', async () => {
     await folder.write('.env', '');
     await folder.write('key', 'sandbox-key');
-    await folder.write('jobs/open.yaml', '');
+    await folder.write('jobs/open.yaml', jobFor({ ...quarter, topics: ['Inflation-Food'] }));
     const files = { '.env': 0o604, key: 0o644, jobs: 0o777, 'jobs/open.yaml': 0o666 };
     for (const [name, mode] of Object.entries(files)) await chmod(join(folder.path, name), mode);
     const env = { GMSI_API_KEY: '', GMSI_API_KEY_FILE: 'key' };
@@ -154,8 +154,28 @@ describe("the service's description", () => {
 it('names a field that appeared', async () => {
   await aNewField(warehouse.db);
   const { code, stdout } = await doctor({});
-  expect(stdout).toMatch(/^! fields +mood of gmsi-headlines is new\n +→ Ask the vendor/m);
+  expect(stdout).toMatch(
+    /^To do\n.*\n1 field new +Records of gmsi-headlines .*: mood\. .* gmsi repair --dry-run +0\n/m,
+  );
   expect(code).toBe(0);
+});
+
+it('says first what is wrong with the jobs, and is not content with it', async () => {
+  await folder.write('jobs/broken.yaml', 'countries: [US');
+  const broken = await doctor({});
+  expect(broken.stdout).toMatch(
+    /^To do\njob .*\nbroken +cannot be read .* gmsi validate broken +0\n(.+\n)*\n✗ jobs +1 failing\n/,
+  );
+  expect(broken.code).toBe(2);
+  const job = {
+    countries: ['US'],
+    topics: ['Inflation-Food'],
+    start_date: '2026-01-01',
+    end_date: '2026-01-31',
+  };
+  await folder.write('jobs/broken.yaml', { ...job, schedule: { sync: '0 1 * * *' } });
+  expect((await doctor({})).lines.jobs).toMatchObject({ sign: '✗', found: '1 stopped' });
+  await rm(join(folder.path, 'jobs'), { recursive: true });
 });
 
 describe('a new database', () => {
@@ -186,7 +206,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad (nu
     sign: '✗',
     fix: expect.stringContaining('Is the server running?'),
   });
-  for (const check of ['encryption', 'schema', 'privileges', 'space', 'logins', 'clock', 'fields'])
+  for (const check of ['encryption', 'schema', 'privileges', 'space', 'logins', 'clock', 'jobs'])
     expect(lines[check]).toMatchObject({ sign: '–' });
   expect(code).toBe(2);
 
@@ -195,7 +215,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad (nu
     findings.filter((one: { ok: unknown }) => one.ok === wanted).map((one: { check: string }) => one.check);
   expect(found(true)).toEqual(['node', 'safety', 'configuration', 'service']);
   expect(found(false)).toEqual(['warehouse']);
-  expect(found(null).join()).toBe('description,encryption,schema,privileges,space,logins,clock,fields');
+  expect(found(null).join()).toBe('jobs,description,encryption,schema,privileges,space,logins,clock');
   expect({ ok, code: json.code }).toEqual({ ok: false, code: 2 });
 });
 

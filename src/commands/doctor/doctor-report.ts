@@ -2,10 +2,8 @@ import { typed } from '../../config/typed.ts';
 import { ConfigError, GmsiError } from '../../errors.ts';
 import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
-import { adviceOnFields, describeFieldChanges } from '../../observe/alerts.ts';
 import { describeValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
-import { fieldChanges } from '../../questions/runs.ts';
 import { describeDifferences, missingFrom } from '../../service/description.ts';
 import { KeyRefused } from '../../service/errors.ts';
 import { styled } from '../../terminal/style.ts';
@@ -83,7 +81,6 @@ export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise
   space,
   logins,
   clock,
-  fields,
 };
 
 /** Returns true if a request can be booked there. */
@@ -168,15 +165,6 @@ async function clock(db: Warehouse): Promise<string> {
       hint: "Set both clocks by NTP: when rows were loaded and changed is by the database's.",
     });
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
-}
-
-/** Reports fields of the service's records that appeared or vanished in the last 7 days. */
-async function fields(db: Warehouse): Promise<Told> {
-  const migrations = await migrationStatus(db);
-  if (migrations.some(({ executedAt }) => !executedAt)) throw new NotChecked('see schema');
-  const { rows } = await fieldChanges.query.execute(db);
-  if (rows.length === 0) return 'none appeared or vanished in the last 7 days';
-  return { found: describeFieldChanges(rows), fix: adviceOnFields };
 }
 
 /** For how long a change of the description is reported, in milliseconds. */

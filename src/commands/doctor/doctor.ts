@@ -1,5 +1,6 @@
 import { arch, platform } from 'node:os';
 import { sql } from 'kysely';
+import { type Answer, answerReader, jobStates } from '../../answer/answer.ts';
 import {
   type OpenWarehouse,
   openService,
@@ -27,9 +28,11 @@ import { capRequests } from '../../service/permits.ts';
 import { printResult, snakeCased } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf, type Warehouse } from '../../warehouse/connect.ts';
+import { migrationStatus } from '../../warehouse/migrate.ts';
 import { keepDescription } from '../../warehouse/tables/learned.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
+import { describeCauses } from '../answer-tables.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf } from '../command.ts';
 import { standbyText } from '../standby.ts';
 import {
@@ -62,7 +65,7 @@ const define = (doctor: Command) =>
 type DoctorOptions = OptionsOf<typeof define>;
 
 /**
- * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends two requests if a key is set; with
+ * `gmsi doctor`: says what is wrong with the jobs, checks everything that a load needs, and says what to fix. Spends two requests if a key is set; with
  * `--probe` up to 12, to learn how the service behaves.
  */
 export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async (session, options) => {
@@ -71,6 +74,7 @@ export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
   let asked: Awaited<ReturnType<typeof askService>>;
+  let answer: Answer | undefined;
   const ofWarehouse: Finding[] = [];
   try {
     const opened = await finding('warehouse', async () => {
@@ -81,6 +85,11 @@ export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async
     ofWarehouse.push(await finding('encryption', () => checkEncryption(reached(warehouse))));
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
+    const jobs = await finding('jobs', async () => {
+      answer = await readAnswer(session, reached(warehouse).db);
+      return describeStates(answer);
+    });
+    ofWarehouse.unshift(jobs);
     if (session.config.standby) ofWarehouse.push(await finding('standby', () => checkStandby(session)));
     asked = await askService(session, warehouse, job, options);
   } finally {
@@ -89,22 +98,46 @@ export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async
   const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${build}`);
   const safety = await finding('safety', () => lookAtSafety(session.config, process.cwd()));
   const { report, isBudgetSpent } = asked;
+  const [jobs, ...others] = ofWarehouse;
   const findings = [
+    jobs!,
     node,
     safety,
     ...asked.findings,
-    ...ofWarehouse,
+    ...others,
     ...(report ? changesIn(report, options.job) : []),
   ];
   const ok = findings.every((finding) => finding.ok !== false);
-  const document = { ok, findings, ...(report && { probe: probeAsJson(report) }) };
+  const { causes = [] } = answer ?? {};
+  const document = { ok, causes, findings, ...(report && { probe: probeAsJson(report) }) };
   printResult(session, snakeCased(document), () => {
     const next = findings.every((finding) => finding.ok) ? nextStep('status') : '';
-    return describeFindings(findings) + (report ? describeProbe(report) : '') + next;
+    const toDo = causes.length > 0 ? `To do\n${describeCauses(causes)}\n\n` : '';
+    return toDo + describeFindings(findings) + (report ? describeProbe(report) : '') + next;
   });
   if (!ok) return exitCodes.doNotRetry;
   return isBudgetSpent ? exitCodes.budget : exitCodes.done;
 });
+
+/** Returns how the jobs here stand. */
+async function readAnswer(session: Session, db: Warehouse): Promise<Answer> {
+  const migrations = await migrationStatus(db);
+  if (migrations.some(({ executedAt }) => !executedAt)) throw new NotChecked('see schema');
+  return answerReader(db, { ...session.config, clock: session.clock, cwd: process.cwd() })();
+}
+
+/** @throws ConfigError if a job is failing or stopped */
+function describeStates({ jobs }: Answer): Pick<Finding, 'found' | 'fix'> {
+  if (jobs.length === 0) return { found: 'no file in jobs/ here' };
+  const counts = jobStates.flatMap((state) => {
+    const of = jobs.filter((one) => one.state === state);
+    return of.length > 0 ? `${of.length} ${state}` : [];
+  });
+  const found = counts.join(', ');
+  const isBad = jobs.some(({ state }) => state === 'failing' || state === 'stopped');
+  if (isBad) throw new ConfigError(found, { hint: 'See "To do" above.' });
+  return jobs.some(({ state }) => state === 'behind') ? { found, fix: 'See "To do" above.' } : { found };
+}
 
 function reached(warehouse: OpenWarehouse | undefined): OpenWarehouse {
   if (!warehouse) throw new NotChecked('the warehouse cannot be used');

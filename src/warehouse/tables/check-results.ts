@@ -4,14 +4,6 @@ import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import { isReadOnly } from '../health.ts';
 
-/** Returns the checks of a job whose last run failed: they have findings that are not known, or did not finish. */
-export async function failedChecks(db: Kysely<Database>, job: string): Promise<FailedCheck[]> {
-  const { rows } = await sql<FailedCheck>`
-    select check_name, title, findings from gmsi.check_results
-    where job = ${job} and result = 'failed' order by check_name`.execute(db);
-  return rows;
-}
-
 /** A row of `gmsi.check_results`. */
 export interface KeptResult {
   readonly job: string;
@@ -23,8 +15,6 @@ export interface KeptResult {
   readonly known: number;
   readonly reason: string | null;
 }
-
-export type FailedCheck = Pick<KeptResult, 'check_name' | 'title' | 'findings'>;
 
 /**
  * Stores the results of a run of checks in place of those before it.
