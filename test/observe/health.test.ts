@@ -3,9 +3,12 @@ import type { Readiness } from '../../src/observe/server.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
-import { it } from '../support/serving.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
 import { aTelemetry } from './a-telemetry.ts';
+
+const it = serving({ limits: null, volume: 0.1 });
 
 async function ask(warehouse: Warehouse, path: string, stop = new AbortController().signal) {
   const { log, lines } = aLog();
@@ -26,6 +29,16 @@ it('/readyz says yes if work can be done, and no while the program shuts down', 
     body: { ready: false, reasons: ['shutting down'], jobs: {} },
     logged: [],
   });
+});
+
+it('/readyz counts jobs by their state, and is ready although one cannot run', async ({ db, sandbox }) => {
+  const job = aJob({ start_date: '2026-09-01', end_date: '2026-09-10' });
+  await runBackfill({ job, db, sandbox });
+  const wrong = { ...aJob({ countries: ['UK'] }), name: 'wrong' };
+  await using telemetry = await aTelemetry(db, [job, wrong], { unreadable: () => ['broken'] });
+  const answer = await fetch(`${telemetry.url}/readyz`);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toEqual({ ready: true, reasons: [], jobs: { good: 1, failing: 2 } });
 });
 
 it('/readyz says no if the schema is not this program’s, and what is wrong only to the log', async () => {
