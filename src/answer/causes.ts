@@ -133,7 +133,8 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
   const load = (cure: Cure = { command: `gmsi backfill ${name}` }) =>
     // A running load tries its windows again, and without requests nothing can be tried.
     isRunning || isSpent(standing) ? undefined : { ...cure, requests: known.requests.get(job.name) ?? null };
-  const late = lateness(standing);
+  // Without series, nobody knows what is late.
+  const late = standing.scope ? lateness(standing) : null;
   const failed = known.failures.filter(({ jobs, state }) => jobs.includes(job.name) && state !== 'pending');
   return [
     ...(late ? [cause('late', 'failing', of, late, load())] : []),
@@ -233,7 +234,7 @@ function checked(
 
 /** Why nothing will be loaded, or not all that is scheduled. */
 function idle(standing: JobStanding, name: string): Cause[] {
-  const { job, work, budget, completeness, lastLoad } = standing;
+  const { job, scope, work, budget, completeness, lastLoad } = standing;
   const of = { job: job.name, feed: job.feed };
   const plan = { command: `gmsi plan ${name}`, isFree: true };
   const causes: Cause[] = [];
@@ -257,7 +258,7 @@ function idle(standing: JobStanding, name: string): Cause[] {
   }
   if (!work.isPaused && work.isScheduled && work.workers === 0 && !lastLoad?.is_running) {
     const told = { what: 'no worker runs it', why: 'Nothing is loaded as scheduled.' };
-    const requests = budget ? budget.projected - budget.used : null;
+    const requests = budget && scope ? budget.projected - budget.used : null;
     // Cron may run it.
     const severity = lastLoad?.is_recent ? 'note' : 'stopped';
     causes.push(cause('no worker', severity, of, told, { command: 'gmsi work', requests }));

@@ -77,7 +77,10 @@ export function describeSummary(summary: LoadSummary): string {
           ? counts([live.series, 'series answered'], [live.records, 'records'], [live.failed, 'failed'])
           : null,
       ],
-      ['skipped', summary.seriesSkipped && `${number(summary.seriesSkipped)} series without news for long`],
+      [
+        'skipped',
+        summary.seriesSkipped ? `${number(summary.seriesSkipped)} series without news for long` : null,
+      ],
       ['requests', totals.requests || null],
       ['records', records || null],
       [

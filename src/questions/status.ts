@@ -125,8 +125,7 @@ export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): P
            ${hasLivingProcess('s.process_id', leaseSeconds)} as is_loading,
            l.outcome, l.finished_at, l.windows_planned, l.windows_drained, l.windows_failed, l.records
     from gmsi.schedules s
-    -- Without jobs that only a command has loaded, which no worker knows.
-    join gmsi.jobs using (job)
+    left join gmsi.jobs j using (job)
     left join lateral (
       select * from gmsi.loads l
       -- A refresh is a backfill with this reason.
@@ -134,7 +133,10 @@ export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): P
         and (l.reason is not distinct from ${refreshReason}) = (s.command = 'refresh')
       order by l.load_id desc limit 1
     ) l on true
-    where s.cron is not null or s.due_at is not null or s.resumes_at is not null or l.load_id is not null
+    where s.paused_because = 'operator'
+      -- Without jobs that only a command has loaded, which no worker knows.
+      or (j.job is not null
+        and (s.cron is not null or s.due_at is not null or s.resumes_at is not null or l.load_id is not null))
     order by s.job, s.command
   `.execute(db);
   return rows;

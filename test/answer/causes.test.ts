@@ -75,6 +75,12 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     },
   ],
   [
+    'only that its series are not known of a job that was never resolved',
+    { scope: undefined, completeness: undefined, lagSeconds: 99 * day },
+    {},
+    { code: 'series unknown', severity: 'behind', command: 'gmsi lookups', requests: 5 },
+  ],
+  [
     'no command while a load is running',
     { ...missing, lastLoad: { ...load, is_running: true } },
     { failures: [aFailure()] },

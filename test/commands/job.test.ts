@@ -28,6 +28,15 @@ async function loading(): Promise<void> {
   ).toHaveLength(1);
 }
 
+it('says of a paused job in every place that it is, also if no worker knows it', async () => {
+  await sqlIn(
+    db,
+  )`insert into gmsi.schedules (job, command, fired_at, timezone) values ('us-food', 'backfill', now(), 'UTC')`;
+  expect((await run('job', 'pause', 'us-food')).code).toBe(0);
+  expect((await run('status')).stdout).toMatch(/^us-food +stopped +paused by an operator /m);
+  expect((await run('status', '--check')).code).toBe(1);
+});
+
 it('says what it did for each job, also if there was nothing to do', async () => {
   await registered(db, 'us-food', { ...food, schedule: { sync: '0 * * * *' } }, now);
   await registered(db, 'idle', food, now);

@@ -1,6 +1,6 @@
 import { arch, platform } from 'node:os';
 import { sql } from 'kysely';
-import { type Answer, answerReader, jobStates } from '../../answer/answer.ts';
+import { type Answer, answerReader, isOnlyBudget, jobStates } from '../../answer/answer.ts';
 import {
   type OpenWarehouse,
   openService,
@@ -126,8 +126,9 @@ async function readAnswer(session: Session, db: Warehouse): Promise<Answer> {
   return answerReader(db, { ...session.config, clock: session.clock, cwd: process.cwd() })();
 }
 
-/** @throws ConfigError if a job is failing or stopped */
-function describeStates({ jobs }: Answer): Pick<Finding, 'found' | 'fix'> {
+/** @throws ConfigError if a job is failing or stopped, other than by its budget: then doctor ends with that of a spent budget */
+function describeStates(answer: Answer): Pick<Finding, 'found' | 'fix'> {
+  const { jobs } = answer;
   if (jobs.length === 0) return { found: 'no file in jobs/ here' };
   const counts = jobStates.flatMap((state) => {
     const of = jobs.filter((one) => one.state === state);
@@ -135,8 +136,10 @@ function describeStates({ jobs }: Answer): Pick<Finding, 'found' | 'fix'> {
   });
   const found = counts.join(', ');
   const isBad = jobs.some(({ state }) => state === 'failing' || state === 'stopped');
-  if (isBad) throw new ConfigError(found, { hint: 'See "To do" above.' });
-  return jobs.some(({ state }) => state === 'behind') ? { found, fix: 'See "To do" above.' } : { found };
+  if (isBad && !isOnlyBudget(answer)) throw new ConfigError(found, { hint: 'See "To do" above.' });
+  return isBad || jobs.some(({ state }) => state === 'behind')
+    ? { found, fix: 'See "To do" above.' }
+    : { found };
 }
 
 function reached(warehouse: OpenWarehouse | undefined): OpenWarehouse {
