@@ -28,6 +28,9 @@ create table gmsi.loads (
   process_id text
 );
 
+-- Finds the last load of a job among many loads.
+create index loads_of_job on gmsi.loads (job, load_id);
+
 -- Each series once; other tables name it by its number. Parts that its feed lacks are empty.
 create table gmsi.series (
   series_id integer generated always as identity primary key,

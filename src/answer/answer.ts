@@ -5,12 +5,12 @@ import { dayAt } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
 import { type BrokenJob, readAllJobs } from '../plan/list-jobs.ts';
 import { listedPart } from '../plan/not-listed.ts';
-import { type WantedByJobs, wantedByJobs } from '../plan/wanted-days.ts';
-import { failuresByCause } from '../questions/coverage.ts';
+import { wantedByJobs } from '../plan/wanted-days.ts';
+import { type Failures, unwantedWindows } from '../questions/coverage.ts';
 import { type Question, timeText } from '../questions/reading.ts';
 import { fieldChanges, lastChecks, openAlerts } from '../questions/runs.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { seriesIn } from '../warehouse/tables/series.ts';
 import { type Cause, causesOf, type Known, ofBroken } from './causes.ts';
 import { type JobStanding, standingsReader } from './standing.ts';
 
@@ -81,15 +81,11 @@ export interface Answer {
 
 export interface AnswerContext {
   readonly broken?: readonly BrokenJob[];
-  /** The days of all jobs, to tell windows that no job wants. */
-  readonly wanted: WantedByJobs;
-  /** Only windows of these jobs. */
-  readonly scopes?: readonly WindowScope[] | undefined;
   readonly typedAs: Known['typedAs'];
-  readonly clock: () => Date;
-  readonly leaseSeconds: number;
-  /** True to forecast what backfills cost, and to look for waiting windows that no job wants: both take a while. */
-  readonly isThorough: boolean;
+  /** Windows that no job wants. */
+  readonly unwanted?: readonly Failures[];
+  /** What backfills cost, by job. */
+  readonly requests?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -100,42 +96,67 @@ export function answerReader(
   db: Warehouse,
   of: Parameters<typeof standingsReader>[1] & { readonly cwd: string },
 ): (named?: readonly Job[]) => Promise<Answer> {
-  const { cwd, clock } = of;
+  const { cwd, clock, leaseSeconds } = of;
   const readStandings = standingsReader(db, of);
-  return async (named) => {
-    const today = dayAt(clock());
-    const { jobs, broken } = named ? { jobs: named, broken: [] } : await readAllJobs(cwd, today);
-    const standings = await readStandings(jobs);
-    return answerOn(db, standings, {
-      broken,
-      wanted: await wantedByJobs(db, { ...of, today, ...(named && { named }) }),
-      scopes: named && standings.flatMap(({ scope }) => scope ?? []),
-      typedAs: ({ path }) => typedJob(path),
-      ...of,
-      isThorough: true,
+  let slow: { readonly at: number; readonly of: string; readonly found: Required<Slow> } | undefined;
+
+  /** What takes a while, from a minute ago at the earliest. */
+  async function readSlow(
+    standings: readonly JobStanding[],
+    named?: readonly Job[],
+  ): Promise<Required<Slow>> {
+    const of = standings.map(({ job }) => job.name).join();
+    if (slow?.of === of && performance.now() - slow.at < slowKeptFor) return slow.found;
+    const known = await wantedByJobs(db, {
+      cwd,
+      leaseSeconds,
+      today: dayAt(clock()),
+      ...(named && { named }),
     });
+    const unwanted = !named && 'wanted' in known ? await unwantedWindows(db, known.wanted, leaseSeconds) : [];
+    const found = { unwanted, requests: await costs(db, standings, clock) };
+    slow = { at: performance.now(), of, found };
+    return found;
+  }
+
+  return async (named) => {
+    const { jobs, broken } = named ? { jobs: named, broken: [] } : await readAllJobs(cwd, dayAt(clock()));
+    const standings = await readStandings(jobs);
+    const context = { ...(await readSlow(standings, named)), typedAs: ({ path }: Job) => typedJob(path) };
+    const answer = await answerOn(db, standings, { ...context, broken });
+    if (!named) return answer;
+    const [names, feeds] = [named.map(({ name }) => name), named.map(({ feed }) => feed)];
+    const isAsked = ({ job, feed }: Cause) => (job === null ? feeds.includes(feed!) : names.includes(job));
+    return { ...answer, causes: answer.causes.filter(isAsked) };
   };
 }
+
+type Slow = Pick<AnswerContext, 'unwanted' | 'requests'>;
+
+/** In milliseconds. */
+const slowKeptFor = 60_000;
 
 /** Concludes how jobs stand. Everything that says how a job stands asks this. */
 export async function answerOn(
   db: Warehouse,
   standings: readonly JobStanding[],
-  { broken = [], wanted, scopes, typedAs, clock, leaseSeconds, isThorough }: AnswerContext,
+  { broken = [], typedAs, unwanted = [], requests = new Map() }: AnswerContext,
 ): Promise<Answer> {
   const rowsOf = async <Row>({ query }: Question<Row>) => (await query.execute(db)).rows;
+  const emptied = await Promise.all(
+    standings.map(async ({ job, findEmptied }) => [job.name, await findEmptied()] as const),
+  );
   const known = {
-    failures: await rowsOf(
-      failuresByCause({ scopes, ...(isThorough && { leaseSeconds }), ...('wanted' in wanted && wanted) }),
-    ),
+    unwanted,
+    emptied: new Map(emptied.flatMap(([name, days]) => (days ? [[name, days] as const] : []))),
     checks: await rowsOf(lastChecks),
     alerts: await rowsOf(openAlerts),
     fields: await rowsOf(fieldChanges),
-    requests: isThorough ? await costs(db, standings, clock) : new Map<string, number>(),
+    requests,
     typedAs,
   };
   const causes = causesOf(standings, broken, known);
-  const shown = standings.map((standing) => shownJob(standing, causes, known.requests));
+  const shown = standings.map((standing) => shownJob(standing, causes, requests));
   return { jobs: [...broken.map(shownBroken), ...shown], causes };
 }
 
@@ -204,7 +225,7 @@ function shownJob(
     from: job.startDate.toString(),
     to: job.endDate.toString(),
     series: scope ? seriesIn(scope) : null,
-    backfill_requests: requests.get(job.name) ?? null,
+    backfill_requests: completeness?.is_complete === false ? (requests.get(job.name) ?? null) : null,
     last_load_at: lastLoad?.at ?? null,
     is_scheduled: work.isScheduled,
     workers: work.workers,
@@ -222,8 +243,9 @@ function shownJob(
 /** Returns true if only the spent budget keeps jobs from being good. */
 export function isOnlyBudget({ jobs, causes }: Answer): boolean {
   const bad = jobs.filter(({ state }) => state !== 'good' && state !== 'working');
+  const stopping = causes.filter(({ severity }) => severity === 'stopped');
   return bad.every(
     ({ job, state }) =>
-      state === 'stopped' && causes.some(({ code, job: whose }) => code === 'budget spent' && whose === job),
+      state === 'stopped' && stopping.every((one) => one.job !== job || one.code === 'budget spent'),
   );
 }

@@ -4,6 +4,7 @@ import type { Job } from '../config/job.ts';
 import { causeCodes } from '../errors.ts';
 import type { BrokenJob } from '../plan/list-jobs.ts';
 import type { Failures } from '../questions/coverage.ts';
+import type { EmptiedDays } from '../questions/emptied.ts';
 import type { CheckShown, FieldChange, OpenAlert } from '../questions/runs.ts';
 import { count, daysFrom, minute, number, ofLimit } from '../terminal/table.ts';
 import { type Cure, cureOf, cureOfEmptied } from './cures.ts';
@@ -79,8 +80,10 @@ function cause(
 
 /** What is known beside the jobs. */
 export interface Known {
-  /** The windows that failed or were refused, by job and cause. */
-  readonly failures: readonly Failures[];
+  /** Windows that no job wants. */
+  readonly unwanted: readonly Failures[];
+  /** Days of jobs of which all rows are gone. */
+  readonly emptied: ReadonlyMap<string, EmptiedDays>;
   readonly checks: readonly CheckShown[];
   readonly alerts: readonly OpenAlert[];
   readonly fields: readonly FieldChange[];
@@ -92,12 +95,13 @@ export interface Known {
 
 /** Returns what is wrong with some jobs, and what nobody else tells: what costs data first. */
 export function causesOf(jobs: readonly JobStanding[], broken: readonly BrokenJob[], known: Known): Cause[] {
-  const names = new Set([...jobs.map(({ job }) => job.name), ...broken.map(({ path }) => jobNameOf(path))]);
+  const names = new Set(jobs.map(({ job }) => job.name));
+  const unread = new Set(broken.map(({ path }) => jobNameOf(path)));
   const all = [
     ...broken.map(ofBroken),
     ...jobs.flatMap((standing) => causesOfJob(standing, known)),
-    ...known.failures.flatMap((one) => ofNone(one, names)),
-    ...known.alerts.flatMap((alert) => ofAlert(alert, names)),
+    ...known.unwanted.map(notWanted),
+    ...known.alerts.flatMap((alert) => (unread.has(alert.job) ? [] : ofAlert(alert, names))),
     ...changedFields(known.fields),
   ];
   const rank = ({ severity, code }: Cause) =>
@@ -105,16 +109,12 @@ export function causesOf(jobs: readonly JobStanding[], broken: readonly BrokenJo
   return all.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Windows that no job wants, or only jobs whose files are not here. */
-function ofNone(one: Failures, names: ReadonlySet<string>): Cause[] {
-  if (!one.is_wanted) return [ofWindows(one, { command: 'gmsi repair --windows', isFree: true })];
-  return one.state === 'pending' || one.jobs.some((job) => names.has(job)) ? [] : [ofWindows(one)];
-}
+/** Returns how many requests a command may not send: only a sync uses the reserve. */
+const kept = ({ budget }: Job, command: 'sync' | 'backfill') => (command === 'sync' ? 0 : budget.reserve);
 
-/** Returns true if a job may send no more requests this month; a backfill leaves the reserve to syncs. */
-export function isSpent({ job, budget, completeness }: JobStanding): boolean {
-  const kept = completeness?.is_complete === false ? job.budget.reserve : 0;
-  return budget !== undefined && budget.used >= budget.limit - kept;
+/** Returns true if a command may send no more requests for a job this month. */
+function isSpent({ job, budget }: JobStanding, command: 'sync' | 'backfill'): boolean {
+  return budget !== undefined && budget.used >= budget.limit - kept(job, command);
 }
 
 /** Asks the service, and sends two requests. */
@@ -122,21 +122,33 @@ const doctor = { command: 'gmsi doctor', requests: 2 };
 const lookups = { command: 'gmsi lookups', requests: 5 };
 
 function causesOfJob(standing: JobStanding, known: Known): Cause[] {
-  const { job, problem, notListed, emptied } = standing;
+  const { job, problem, notListed, failures } = standing;
+  const emptied = known.emptied.get(job.name);
   const of = { job: job.name, feed: job.feed };
   const name = known.typedAs(job);
-  if (problem) {
-    const edit = { before: 'correct the job file', command: `gmsi validate ${name}`, isFree: true };
-    return [cause('unknown name', 'failing', of, { what: 'cannot run', why: problem.message }, edit)];
-  }
   const isRunning = standing.lastLoad?.is_running === true;
-  const load = (cure: Cure = { command: `gmsi backfill ${name}` }) =>
-    // A running load tries its windows again, and without requests nothing can be tried.
-    isRunning || isSpent(standing) ? undefined : { ...cure, requests: known.requests.get(job.name) ?? null };
-  // Without series, nobody knows what is late.
-  const late = standing.scope ? lateness(standing) : null;
-  const failed = known.failures.filter(({ jobs, state }) => jobs.includes(job.name) && state !== 'pending');
+  const requests = known.requests.get(job.name) ?? null;
+  const again = { command: `gmsi backfill ${name}` };
+  // A running load loads all days again that it can, and without requests nothing can be loaded.
+  const isUseless = (command: string) =>
+    command === again.command && (isRunning || isSpent(standing, 'backfill'));
+  const load = (cure: Cure = again) =>
+    isUseless(cure.command)
+      ? undefined
+      : { ...cure, requests: requests === null ? null : requests + (cure.requestsBefore ?? 0) };
+  const late = lateness(standing);
   return [
+    ...(problem
+      ? [
+          cause(
+            'unknown name',
+            'failing',
+            of,
+            { what: 'cannot run', why: problem.message },
+            { before: 'correct the job file', command: `gmsi validate ${name}`, isFree: true },
+          ),
+        ]
+      : []),
     ...(late ? [cause('late', 'failing', of, late, load())] : []),
     ...(notListed
       ? [
@@ -152,7 +164,7 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
           ),
         ]
       : []),
-    ...failed.map((one) => ofWindows(one, load(cureOf(one.cause, name)))),
+    ...failures.map((one) => ofWindows(job.name, one, load(cureOf(one.cause, name)))),
     ...(emptied
       ? [
           cause(
@@ -170,7 +182,8 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
     ...badEnd(standing, known),
     ...checked(known.checks, of, name),
     ...idle(standing, name),
-    ...(late || isRunning ? [] : missing(standing, load)),
+    // Who is late lacks days.
+    ...(problem || isRunning || (late && standing.scope) ? [] : missing(standing, load)),
   ];
 }
 
@@ -187,28 +200,32 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): Told | null 
 }
 
 /** Windows that failed or were refused for one cause. */
-function ofWindows(
-  { job, feed, state, cause: code, says, windows, series, example, first_day, last_day, is_wanted }: Failures,
-  cure?: Parameters<typeof cause>[4],
-): Cause {
-  const did = state === 'failed' ? 'failed' : windows === 1 ? 'was refused' : 'were refused';
+function ofWindows(job: string, one: Failures, cure: Parameters<typeof cause>[4]): Cause {
+  const did = one.state === 'failed' ? 'failed' : one.windows === 1 ? 'was refused' : 'were refused';
+  const told = { what: `${count(one.windows, 'window')} ${did}`, why: one.says, ...about(one) };
+  return cause(one.cause ?? 'temporary', 'failing', { job, feed: one.feed }, told, cure);
+}
+
+function notWanted(one: Failures): Cause {
+  const what = `${count(one.windows, 'window')} that no job wants`;
+  const why = one.state === 'pending' ? null : one.says;
+  const repair = { command: 'gmsi repair --windows', isFree: true };
+  return cause('not wanted', 'note', { job: null, feed: one.feed }, { what, why, ...about(one) }, repair);
+}
+
+function about({ windows, series, example, first_day, last_day }: Failures) {
   const which = series === 1 ? example : `${count(series, 'series', 'series')}, such as ${example}`;
-  const told = {
-    what: `${count(windows, 'window')} ${state === 'pending' ? 'left' : did}`,
-    why: is_wanted ? says : `No job wants these days. ${says ?? ''}`.trim(),
-    about: `${which}; ${daysFrom(first_day, last_day)}`,
-    windows,
-  };
-  return is_wanted
-    ? cause(code ?? 'temporary', 'failing', { job, feed }, told, cure)
-    : cause('not wanted', 'note', { job: null, feed }, told, cure);
+  return { about: `${which}; ${daysFrom(first_day, last_day)}`, windows };
 }
 
 /** An error that ended the last load as a whole. */
 function badEnd({ job, lastLoad }: JobStanding, { alerts }: Known): Cause[] {
   const of = { job: job.name, feed: job.feed };
+  // While the next load runs, its end is not known yet.
+  if (lastLoad?.is_running) return [];
   const refusal = alerts.find((one) => one.kind === 'key refused' && one.job === job.name);
-  if (refusal)
+  const isAfter = !lastLoad || Date.parse(refusal?.raised_at ?? '') > Date.parse(lastLoad.at);
+  if (refusal && (isAfter || lastLoad.state === 'failed'))
     return [cause('key refused', 'failing', of, { what: 'API key refused', why: refusal.message }, doctor)];
   if (lastLoad?.state !== 'failed') return [];
   return [cause('load failed', 'failing', of, { what: 'the last load failed', why: lastLoad.error }, doctor)];
@@ -239,9 +256,12 @@ function idle(standing: JobStanding, name: string): Cause[] {
   const plan = { command: `gmsi plan ${name}`, isFree: true };
   const causes: Cause[] = [];
   const isOver = completeness?.is_complete === true && !work.isScheduled;
-  if (budget && !isOver && (isSpent(standing) || budget.spentBy)) {
-    const used = `${ofLimit(budget.used, budget.limit)} are used this month.`;
-    if (isSpent(standing)) {
+  // Without a schedule of syncs, it is loaded by backfills alone.
+  const command = job.schedule?.sync === undefined ? 'backfill' : 'sync';
+  if (budget && !isOver && (isSpent(standing, command) || budget.spentBy)) {
+    const reserve = kept(job, command);
+    const used = `${ofLimit(budget.used, budget.limit)} are used this month${reserve > 0 ? `; ${number(reserve)} are kept for syncs` : ''}.`;
+    if (isSpent(standing, command)) {
       const why = `${used} The next ones are free on the first of the month (UTC).`;
       causes.push(
         cause('budget spent', 'stopped', of, { what: "the month's requests are spent", why }, plan),
@@ -297,10 +317,11 @@ export function ofBroken({ path, error }: BrokenJob): Cause {
   return cause('job file', 'failing', { job: jobNameOf(path) }, told, edit);
 }
 
-/** What only an alert tells: of exports, and of jobs whose files are not here. */
+/** What only an alert tells: of exports, of files that a worker cannot read, and of jobs whose files are not here. */
 function ofAlert({ kind, job, message }: OpenAlert, known: ReadonlySet<string>): Cause[] {
-  if (known.has(job) && kind !== 'export failed') return [];
-  const code = kind === 'export failed' ? kind : 'alert';
+  const isTold = kind !== 'export failed' && kind !== 'job file';
+  if (known.has(job) && isTold) return [];
+  const code = isTold ? 'alert' : kind;
   return [cause(code, 'failing', { job }, { what: kind, why: message })];
 }
 

@@ -7,6 +7,8 @@ export interface Cure {
   /** What to do before the command, such as an edit of the job file. */
   readonly before?: string;
   readonly command: string;
+  /** How many requests that may send. */
+  readonly requestsBefore?: number;
   /** True if the command sends no request. */
   readonly isFree?: boolean;
 }
@@ -34,6 +36,7 @@ const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
   'new fields': edited('set unknown_fields: keep'),
   'other days': (job) => ({
     before: `gmsi doctor --probe --job ${job}`,
+    requestsBefore: 12,
     command: `gmsi backfill ${job}`,
   }),
   'too large': edited('set a smaller service.page_size'),

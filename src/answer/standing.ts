@@ -10,6 +10,7 @@ import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { nextRun } from '../plan/next-run.ts';
 import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
+import { type Failures, failuresOf } from '../questions/coverage.ts';
 import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
 import { type LastLoad, lastLoadOfJobs } from '../questions/runs.ts';
 import {
@@ -39,8 +40,10 @@ export interface JobStanding {
   readonly notListed?: NotListed | undefined;
   /** `undefined` if its series are not known, or if the history limit leaves no day. */
   readonly completeness: Completeness | undefined;
-  /** Days of which all rows are gone, as they were a few minutes ago. */
-  readonly emptied: EmptiedDays | undefined;
+  /** Its windows that failed or were refused, by cause. */
+  readonly failures: readonly Failures[];
+  /** Looks for days of which all rows are gone; if it looked a few minutes ago, returns what it found then. */
+  readonly findEmptied: () => Promise<EmptiedDays | undefined>;
   readonly newestCovered: string | null;
   readonly lagSeconds: number;
   readonly lastLoad: LastLoad | undefined;
@@ -63,20 +66,19 @@ export function standingsReader(
   of: { readonly apiKey: Secret | undefined; readonly clock: () => Date; readonly leaseSeconds: number },
 ): ReadStandings {
   const { apiKey, clock, leaseSeconds } = of;
-  const kept = new Map<string, { readonly at: number; readonly load: string; readonly value: unknown }>();
+  const kept = new Map<
+    string,
+    { readonly at: number; readonly of: string; readonly value: Promise<unknown> }
+  >();
 
-  /** Returns what was found out of a job a short time ago, unless it was loaded since. */
-  async function keeping<Value>(
-    what: string,
-    { job, last }: { readonly job: Job; readonly last: LastLoad | undefined },
-    find: () => Promise<Value>,
-  ): Promise<Value> {
-    const now = clock().getTime();
-    const load = `${last?.load_id} ${last?.state}`;
-    const before = kept.get(`${what} ${job.name}`);
-    if (before?.load === load && Math.abs(now - before.at) < keptFor) return before.value as Value;
-    const value = await find();
-    kept.set(`${what} ${job.name}`, { at: now, load, value });
+  /** Returns what was found out a short time ago, unless it is of something else now. */
+  function keeping<Value>(what: string, of: string, find: () => Promise<Value>): Promise<Value> {
+    const now = performance.now();
+    const before = kept.get(what);
+    if (before?.of === of && now - before.at < keptFor) return before.value as Promise<Value>;
+    const value = find();
+    kept.set(what, { at: now, of, value });
+    value.catch(() => kept.delete(what));
     return value;
   }
 
@@ -91,7 +93,8 @@ export function standingsReader(
     const today = dayAt(now);
     const lookups = await readLookups(warehouse);
     const workOf = await readWork(warehouse, leaseSeconds);
-    const lastLoads = await lastLoadOfJobs(warehouse, leaseSeconds);
+    const names = jobs.map(({ name }) => name);
+    const lastLoads = await lastLoadOfJobs(warehouse, names, leaseSeconds);
     const used = apiKey && (await usedRequests(warehouse, countedAs(apiKey), monthOf(now)));
     const read = await Promise.all(
       jobs.map(async (one) => {
@@ -105,18 +108,27 @@ export function standingsReader(
           newestCovered,
           lagSeconds: lagSeconds(newestCovered, period, now),
         });
+        const findEmptied = async () =>
+          scope &&
+          keeping(`emptied ${job.name}`, JSON.stringify([scope, lastLoad?.load_id, lastLoad?.state]), () =>
+            emptiedDays(warehouse, feedNamed(job.feed).table, scope),
+          );
         if (!scope)
-          return { ...about, completeness: undefined, emptied: undefined, ...lagOf(null), perDay: 0 };
-        const from = plannedDays(job, today).days?.from.toString();
-        const { table } = feedNamed(job.feed);
-        const of = { job, last: lastLoad };
+          return { ...about, completeness: undefined, failures: [], findEmptied, ...lagOf(null), perDay: 0 };
+        const { days } = plannedDays(job, today);
+        const planned = days && { ...scope, from: days.from.toString(), to: days.to.toString() };
         return {
           ...about,
-          notListed: from === undefined ? undefined : await notListed(warehouse, { ...scope, from }),
+          notListed: planned && (await notListed(warehouse, planned)),
           completeness: await completenessOfJob(warehouse, job, scope, today),
-          emptied: await keeping('emptied', of, () => emptiedDays(warehouse, table, scope)),
+          failures: planned ? await failuresOf(warehouse, [planned]) : [],
+          findEmptied,
           ...lagOf(await newestCoveredDay(warehouse, scope)),
-          perDay: apiKey ? await keeping('cost', of, () => requestsPerDay(job, listedPart(scope), today)) : 0,
+          perDay: apiKey
+            ? await keeping(`cost ${job.name}`, JSON.stringify(job.definition), () =>
+                requestsPerDay(job, listedPart(scope), today),
+              )
+            : 0,
         };
       }),
     );

@@ -24,7 +24,7 @@ import { completenessOfJob } from '../plan/completeness.ts';
 import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
-import { failuresByCause } from '../questions/coverage.ts';
+import { failuresOf } from '../questions/coverage.ts';
 import { emptiedDays } from '../questions/emptied.ts';
 import { workersByJob } from '../questions/status.ts';
 import { requestLimit } from '../service/budget.ts';
@@ -251,7 +251,7 @@ async function loadedAfter(session: Session, warehouse: Warehouse, job: Job) {
   return {
     completeness: await completenessOfJob(warehouse, inForce, scope, today(session)),
     emptied: await emptiedDays(warehouse, feed.table, scope),
-    failures: (await failuresByCause({ scopes: [scope] }).query.execute(warehouse)).rows,
+    failures: await failuresOf(warehouse, [scope]),
   };
 }
 

@@ -6,8 +6,8 @@ import { exitCodeOfOutcome, exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
-import { type Failures, failuresByCause } from '../questions/coverage.ts';
-import { lastLoadOfJobs } from '../questions/runs.ts';
+import { type Failures, unwantedWindows } from '../questions/coverage.ts';
+import { loadingJobs } from '../questions/runs.ts';
 import { day } from '../terminal/arguments.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -99,15 +99,13 @@ async function repairWindows(
     });
   }
   const isKnown = (name: string) => name === '' || known.wanted.some(({ job }) => job === name);
-  const loads = await lastLoadOfJobs(db, leaseSeconds);
-  const [foreign] = [...loads].find(([name, { is_running }]) => is_running && !isKnown(name)) ?? [];
+  const foreign = (await loadingJobs(db, leaseSeconds)).find((name) => !isKnown(name));
   if (foreign !== undefined) {
     throw new ConfigError(`A load of ${foreign} is running, and its job file is not in jobs/ here.`, {
       hint: 'Its windows would be deleted. Wait until it has ended, or run this in the folder of its job file.',
     });
   }
-  const { rows } = await failuresByCause({ ...known, leaseSeconds }).query.execute(db);
-  const unwanted = rows.filter(({ is_wanted }) => !is_wanted);
+  const unwanted = await unwantedWindows(db, known.wanted, leaseSeconds);
   const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted, leaseSeconds);
   const text = () => `${describeUnwanted(unwanted, deleted, dryRun)}\n`;
   printResult(session, snakeCased({ dryRun, unwanted, deleted }), text);

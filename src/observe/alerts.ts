@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { type Answer, type AnswerContext, answerOn } from '../answer/answer.ts';
+import { type Answer, answerOn } from '../answer/answer.ts';
 import type { Cause } from '../answer/causes.ts';
 import { sayCure } from '../answer/cures.ts';
 import { type JobStanding, type ReadStandings, standingsReader } from '../answer/standing.ts';
@@ -65,7 +65,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       for (const { name: job } of watched)
         await note(warehouse, { job, kind: 'key refused', trouble: keyTrouble(job, key) });
     const standings = await readStandings(watched);
-    const { causes } = await answerFor(warehouse, standings, { clock, leaseSeconds: config.leaseSeconds });
+    const { causes } = await answerFor(warehouse, standings);
     for (const standing of standings)
       for (const finding of findingsOf(standing, causes)) await note(warehouse, finding);
     const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
@@ -77,17 +77,8 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 }
 
 /** The one answer on the jobs of a worker, whose files may be elsewhere. */
-export function answerFor(
-  warehouse: Warehouse,
-  standings: readonly JobStanding[],
-  of: Pick<AnswerContext, 'clock' | 'leaseSeconds'>,
-): Promise<Answer> {
-  return answerOn(warehouse, standings, {
-    wanted: { wanted: standings.flatMap(({ job, scope }) => (scope ? { job: job.name, scope } : [])) },
-    typedAs: ({ name }) => typed(name),
-    ...of,
-    isThorough: false,
-  });
+export function answerFor(warehouse: Warehouse, standings: readonly JobStanding[]): Promise<Answer> {
+  return answerOn(warehouse, standings, { typedAs: ({ name }) => typed(name) });
 }
 
 /** What sends is listed as a process only while it has something to send: most checks find nothing. */
@@ -226,9 +217,11 @@ export function findingsOf(standing: JobStanding, causes: readonly Cause[]): Ale
 }
 
 /** Returns true if a cause may only seem to be over. */
-function isUnsure(kind: AlertKind, { lastLoad, budget }: JobStanding): boolean {
-  // Windows that are tried again have not failed for now.
-  if (kind === 'failed windows') return lastLoad?.is_running === true;
+function isUnsure(kind: AlertKind, { lastLoad, budget, scope }: JobStanding): boolean {
+  // Both are about its series.
+  if (!scope && (kind === 'failed windows' || kind === 'rows gone')) return true;
+  // What is tried again has not failed for now.
+  if (kind === 'failed windows' || kind === 'load failed') return lastLoad?.is_running === true;
   return kind === 'budget' && (!budget || budget.projected > budget.limit * surelyEnough);
 }
 

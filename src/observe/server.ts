@@ -82,7 +82,7 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not, without details: whoever can connect may ask. */
   readonly reasons: readonly ('shutting down' | 'schema' | 'warehouse')[];
-  /** How many jobs stand how, as in `gmsi status`; none if that is not known. A worker with failing jobs may still get work. */
+  /** How many jobs stand how, as in `gmsi status`; none before they are known. A worker with failing jobs may still get work. */
   readonly jobs: Readonly<Partial<Record<JobState, number>>>;
 }
 
@@ -135,9 +135,10 @@ export function readinessReader(
     const lack = await lacking();
     if (lack && lack.why !== logged) log.warn(lack, 'not ready');
     logged = lack?.why;
+    // Beside the answer, because a probe does not wait long.
     if (!lack && (!known || performance.now() - known.at > statesKeptFor))
-      await inTime(count(), patience).catch((error: Error) =>
-        log.warn({ why: error.message }, 'the states of the jobs could not be read'),
+      count().catch((error: Error) =>
+        log.warn({ why: error.message }, 'the states of the jobs are not known'),
       );
     const reasons = [...(stop.aborted ? (['shutting down'] as const) : []), ...(lack ? [lack.reason] : [])];
     return { ready: reasons.length === 0, reasons, jobs: (lack ? undefined : known?.jobs) ?? {} };

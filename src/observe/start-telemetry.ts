@@ -43,10 +43,11 @@ export async function startTelemetry(options: TelemetryOptions) {
   const readStandings = standingsReader(warehouse, { ...config, clock });
   const { leaseSeconds } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
-  const of = { clock, leaseSeconds };
   async function readStates() {
-    const { jobs: shown } = await answerFor(warehouse, await readStandings(await jobs()), of);
-    return [...shown.map(({ state }) => state), ...(unreadable?.() ?? []).map(() => 'failing' as const)];
+    const { jobs: shown } = await answerFor(warehouse, await readStandings(await jobs()));
+    // Those with a last good version have an alert.
+    const others = (unreadable?.() ?? []).filter((name) => shown.every(({ job }) => job !== name));
+    return [...shown.map(({ state }) => state), ...others.map(() => 'failing' as const)];
   }
   const server = await serveTelemetry(config.metrics, {
     contentType: registry.contentType,

@@ -1,6 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { causeCodes } from '../errors.ts';
+import type { CauseCode } from '../errors.ts';
+import type { Database, Day } from '../warehouse/database.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
 import {
   inScope,
@@ -13,7 +14,7 @@ import {
 } from '../warehouse/tables/series.ts';
 import { isWaiting } from '../warehouse/tables/windows.ts';
 import { type Asked, feed, pastMoment, period, several, textUpTo } from './asking.ts';
-import { type Moment, momentSql, question, type RowOf, text, timeText } from './reading.ts';
+import { type Moment, momentSql, question, text, timeText } from './reading.ts';
 
 const match_type = textUpTo(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
 
@@ -136,67 +137,58 @@ export function windowsOfSeries({ from, to, ...series }: Asked<typeof windowsAsk
   );
 }
 
-/** Windows of a job that failed or were refused for the same cause. */
-export const failureRow = z.object({
-  feed: z.string(),
-  state: z.enum(['failed', 'refused', 'pending']),
-  job: text.describe('A job that wants them, else the one that last requested them; null if an import did.'),
-  jobs: z.array(z.string()).describe('All jobs that want them.'),
-  cause: z.enum(causeCodes).nullable().describe('null if none of them was tried yet.'),
-  says: text.describe('The most common message of these windows.'),
-  windows: z.int(),
-  series: z.int(),
-  example: z.string().describe('One of the series.'),
-  first_day: z.string(),
-  last_day: z.string(),
-  is_wanted: z
-    .boolean()
-    .describe('False if no job wants any of their days, so that no load tries them again.'),
-});
-export type Failures = RowOf<typeof failureRow>;
+/** Windows that are not drained, by cause. */
+export interface Failures {
+  readonly feed: string;
+  readonly state: 'failed' | 'refused' | 'pending';
+  /** `null` if none of them was tried yet. */
+  readonly cause: CauseCode | null;
+  /** The most common message of these windows. */
+  readonly says: string | null;
+  readonly windows: number;
+  readonly series: number;
+  /** One of the series. */
+  readonly example: string;
+  readonly first_day: Day;
+  readonly last_day: Day;
+}
 
 /**
- * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
- * have the same cause.
- * @param scopes only windows of these jobs
- * @param wanted the days of all jobs; without them, all windows count as wanted
- * @param leaseSeconds also windows that wait for a load, with a lease of so long
+ * Returns the windows of jobs that failed or were refused, by cause; those that were skipped because others were refused have the
+ * same cause.
  */
-export function failuresByCause({
-  scopes,
-  wanted,
-  leaseSeconds,
-}: {
-  readonly leaseSeconds?: number;
-  readonly scopes?: readonly WindowScope[] | undefined;
-  readonly wanted?: readonly WantedScope[] | undefined;
-} = {}) {
-  const isToo = leaseSeconds === undefined ? sql`false` : isWaiting(leaseSeconds);
-  const isAsked = scopes ? sql.join([sql`false`, ...scopes.map(inScope)], sql` or `) : sql`true`;
-  return question(
-    failureRow,
-    'Windows that failed or were refused, by cause (50 causes at most)',
-    sql`
-      select s.feed, case w.state when 'draining' then 'pending' else w.state end as state, wanted.job, jobs,
-             known.cause,
-             coalesce(
-               -- Not that of skipped windows, if there is another.
-               mode() within group (order by w.last_error) filter (where w.refused_with is not null or w.state = 'failed'),
-               min(w.last_error), 'not requested yet') as says, count(*) as windows,
-             count(distinct w.series_id) as series, min(${nameOfSeries('s')}) as example,
-             min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
-      from ${queued} left join gmsi.loads l using (load_id) left join gmsi.series_days c using (series_id)
-      cross join lateral gmsi.cause_of(w.cause, w.days, c.loaded) as known (cause)
-      cross join lateral (select ${wanted ? jobsWanting(wanted) : sql`array[nullif(l.job, '')]`} as jobs) as wanting
-      cross join lateral (
-        select jobs <> '{}' as is_wanted,
-               -- Another job may want what the job that requested it no longer does.
-               case when l.job = any(jobs) then l.job else coalesce(jobs[1], nullif(l.job, '')) end as job
-      ) as wanted
-      where (w.state in ('failed', 'refused') or ${isToo}) and (${isAsked})
-      group by 1, 2, 3, 4, 5, is_wanted
-      order by 2, windows desc, 1, 3, 4, 5 limit 50`,
+export function failuresOf(db: Kysely<Database>, scopes: readonly WindowScope[]): Promise<Failures[]> {
+  const isAsked = sql.join(scopes.map(inScope), sql` or `);
+  return byCause(db, sql`w.state in ('failed', 'refused') and (${isAsked})`);
+}
+
+/** Returns the windows that no job wants, so that no load tries them again: those that failed, were refused, or wait for a load. */
+export function unwantedWindows(
+  db: Kysely<Database>,
+  wanted: readonly WantedScope[],
+  leaseSeconds: number,
+): Promise<Failures[]> {
+  return byCause(
+    db,
+    sql`(w.state in ('failed', 'refused') or ${isWaiting(leaseSeconds)}) and ${jobsWanting(wanted)} = '{}'`,
   );
+}
+
+/** Failed ones first, and most windows first. */
+async function byCause(db: Kysely<Database>, isAsked: RawBuilder<unknown>): Promise<Failures[]> {
+  const { rows } = await sql<Failures>`
+    select s.feed, case w.state when 'draining' then 'pending' else w.state end as state, known.cause,
+           coalesce(
+             -- Not that of skipped windows, if there is another.
+             mode() within group (order by w.last_error) filter (where w.refused_with is not null or w.state = 'failed'),
+             min(w.last_error), 'not requested yet') as says, count(*) as windows,
+           count(distinct w.series_id) as series, min(${nameOfSeries('s')}) as example,
+           min(w.first_day)::text as first_day, max(w.last_day)::text as last_day
+    from ${queued} left join gmsi.series_days c using (series_id)
+    cross join lateral gmsi.cause_of(w.cause, w.days, c.loaded) as known (cause)
+    where ${isAsked}
+    group by 1, 2, 3 order by 2, windows desc, 1, 3`.execute(db);
+  return rows;
 }
 
 /** A period of series: all combinations of these lists. */

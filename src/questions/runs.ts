@@ -32,6 +32,10 @@ export const loadRow = z.object({
 });
 export type LoadShown = RowOf<typeof loadRow>;
 
+function isRunning(leaseSeconds: number): RawBuilder<boolean> {
+  return sql`outcome is null and ${hasLivingProcess('loads.process_id', leaseSeconds)}`;
+}
+
 /** Returns a load's outcome; `running` if it has none yet, or `killed` if no living process runs it. */
 export function stateOfLoad(leaseSeconds: number): RawBuilder<string> {
   return sql`coalesce(outcome, case when ${hasLivingProcess('loads.process_id', leaseSeconds)} then 'running' else 'killed' end)`;
@@ -68,18 +72,28 @@ export interface LastLoad extends Pick<LoadShown, 'load_id' | 'state' | 'error'>
   readonly is_running: boolean;
 }
 
-/** Returns that of every job that was ever loaded, by name. */
+/** Returns that of jobs that were ever loaded, by name. */
 export async function lastLoadOfJobs(
   db: Kysely<Database>,
+  jobs: readonly string[],
   leaseSeconds: number,
 ): Promise<ReadonlyMap<string, LastLoad>> {
   const { rows } = await sql<LastLoad & { job: string }>`
-    select distinct on (job) job, load_id, state, error, ${exactTime('ended_at')} as at,
-           ended_at > now() - interval '2 days' as is_recent, bool_or(state = 'running') over (partition by job) as is_running
-    from (select *, ${stateOfLoad(leaseSeconds)} as state, coalesce(finished_at, updated_at) as ended_at
-          from gmsi.loads) as loads
-    order by job, load_id desc`.execute(db);
+    select asked.job, load_id, state, error, ${exactTime('ended_at')} as at, ended_at > now() - interval '2 days' as is_recent,
+           exists (select from gmsi.loads where loads.job = asked.job and ${isRunning(leaseSeconds)}) as is_running
+    from unnest(${[...jobs]}::text[]) as asked (job)
+    cross join lateral (
+      select load_id, ${stateOfLoad(leaseSeconds)} as state, error, coalesce(finished_at, updated_at) as ended_at
+      from gmsi.loads where loads.job = asked.job order by load_id desc limit 1
+    ) as last`.execute(db);
   return new Map(rows.map(({ job, ...load }) => [job, load]));
+}
+
+/** Returns the jobs of which a load is running. */
+export async function loadingJobs(db: Kysely<Database>, leaseSeconds: number): Promise<string[]> {
+  const { rows } = await sql<{ job: string }>`
+    select distinct job from gmsi.loads where ${isRunning(leaseSeconds)} order by job`.execute(db);
+  return rows.map(({ job }) => job);
 }
 
 /** A load in which the service had given many headlines new scores. */
@@ -195,7 +209,7 @@ export const openAlerts = question(
   'Open alerts of jobs: failed windows, late, budget, key refused',
   sql`
       select kind, job, message, ${exactTime('raised_at')} as raised_at from gmsi.alerts
-      where resolved_at is null order by alerts.raised_at desc limit 50`,
+      where resolved_at is null order by alerts.raised_at desc`,
 );
 
 const workerRow = z.object({

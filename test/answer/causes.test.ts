@@ -24,7 +24,8 @@ function aStanding(changes: Partial<JobStanding> = {}): JobStanding {
     job: aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } }),
     scope,
     completeness: whole,
-    emptied: undefined,
+    failures: [],
+    findEmptied: async () => undefined,
     newestCovered: '2026-11-16',
     lagSeconds: 4 * day,
     lastLoad: load,
@@ -38,24 +39,29 @@ const aFailure = (changes: Partial<Failures> = {}): Failures => ({
   ...{
     feed: 'gmsi-headlines',
     state: 'failed',
-    job: 'test',
-    jobs: ['test'],
     cause: 'temporary',
     says: 'No answer',
+    windows: 3,
+    series: 2,
   },
-  ...{ windows: 3, series: 2, example: 'US Inflation-Food', first_day: '2026-01-01', last_day: '2026-01-31' },
-  is_wanted: true,
+  ...{ example: 'US Inflation-Food', first_day: '2026-01-01', last_day: '2026-01-31' },
   ...changes,
 });
 
 function told(changes: Partial<JobStanding> = {}, known: Partial<Known> = {}) {
   const standing = aStanding(changes);
-  const nothing = { failures: [], checks: [], alerts: [], fields: [], requests: new Map([['test', 12]]) };
-  const causes = causesOf([standing], [], { ...nothing, typedAs: ({ name }) => name, ...known });
+  const nothing = { unwanted: [], emptied: new Map(), checks: [], alerts: [], fields: [] };
+  const causes = causesOf([standing], [], {
+    ...nothing,
+    requests: new Map([['test', 12]]),
+    typedAs: ({ name }) => name,
+    ...known,
+  });
   const findings = findingsOf(standing, causes).map(({ kind, trouble }) => [kind, trouble?.message ?? null]);
   return { causes, alerts: Object.fromEntries(findings) as Record<string, string | null> };
 }
 
+const refusal = { kind: 'key refused', job: 'test', message: 'It answered 403.', raised_at: '' };
 const missing = { completeness: { ...whole, is_complete: false, complete: 0, covered: 255 } };
 
 it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
@@ -75,16 +81,22 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     },
   ],
   [
-    'only that its series are not known of a job that was never resolved',
-    { scope: undefined, completeness: undefined, lagSeconds: 99 * day },
+    'that the series of a job are not known',
+    { scope: undefined, completeness: undefined },
     {},
     { code: 'series unknown', severity: 'behind', command: 'gmsi lookups', requests: 5 },
   ],
   [
-    'no command while a load is running',
-    { ...missing, lastLoad: { ...load, is_running: true } },
-    { failures: [aFailure()] },
-    { code: 'temporary', command: null },
+    'no load while one is running',
+    { ...missing, failures: [aFailure()], lastLoad: { ...load, is_running: true } },
+    {},
+    { code: 'temporary', what: '3 windows failed', command: null },
+  ],
+  [
+    'what no running load cures',
+    { failures: [aFailure({ cause: 'withdrawn' })], lastLoad: { ...load, is_running: true } },
+    {},
+    { code: 'withdrawn', command: 'gmsi backfill test --accept-retractions' },
   ],
   [
     'no load while the budget is spent',
@@ -93,25 +105,31 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     { code: 'budget spent', severity: 'stopped', command: 'gmsi plan test', requests: 0 },
   ],
   [
-    'the cure of windows that failed, with what is to be done before it',
+    'that only the reserve is left to a job that backfills load',
+    { ...missing, ...used(4_900, 0), job: aJob({ budget: { requests_per_month: 5_000, reserve: 200 } }) },
     {},
+    { code: 'budget spent', why: expect.stringMatching(/^4,900 of 5,000 .*; 200 are kept for syncs\. /) },
+  ],
+  [
+    'the cure of windows that failed, with what is to be done before it',
     { failures: [aFailure({ cause: 'too old' })] },
+    {},
     {
       ...{ what: '3 windows failed', about: '2 series, such as US Inflation-Food; 2026-01-01 to 2026-01-31' },
       ...{ before: 'set history_limit in the job file', command: 'gmsi repair --windows', requests: 0 },
     },
   ],
   [
-    'of windows that no job wants how to delete them',
+    'all requests of a cure',
+    { failures: [aFailure({ cause: 'other days' })] },
     {},
-    { failures: [aFailure({ is_wanted: false, jobs: [] })] },
-    { code: 'not wanted', severity: 'note', job: null, command: 'gmsi repair --windows', requests: 0 },
+    { before: 'gmsi doctor --probe --job test', command: 'gmsi backfill test', requests: 24 },
   ],
   [
-    'that windows failed which a job of another folder wants',
+    'of windows that no job wants how to delete them',
     {},
-    { failures: [aFailure({ job: 'other', jobs: ['other'] })] },
-    { code: 'temporary', job: 'other', command: null },
+    { unwanted: [aFailure()] },
+    { code: 'not wanted', severity: 'note', job: null, command: 'gmsi repair --windows', requests: 0 },
   ],
   [
     'that nothing runs what is scheduled',
@@ -140,8 +158,20 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
   [
     'of a refused key once, and not that the load failed by it',
     { lastLoad: { ...load, state: 'failed', error: '403' } },
-    { alerts: [{ kind: 'key refused', job: 'test', message: 'It answered 403.', raised_at: '' }] },
+    { alerts: [refusal] },
     { code: 'key refused', why: 'It answered 403.' },
+  ],
+  [
+    'nothing of a key that was refused before the last load',
+    { lastLoad: { ...load, at: '2026-11-20T00:00:01.000000Z' } },
+    { alerts: [{ ...refusal, raised_at: '2026-11-20T00:00:00.000000Z' }] },
+    undefined,
+  ],
+  [
+    'that a worker cannot read the file of a job',
+    {},
+    { alerts: [{ ...refusal, kind: 'job file' }] },
+    { code: 'job file', severity: 'failing', job: 'test' },
   ],
   [
     'what an alert says of a job of another folder',
@@ -171,12 +201,12 @@ it('puts first what costs data first', () => {
   const { causes } = told(
     {
       ...missing,
+      failures: [aFailure({ cause: 'withdrawn' })],
       lagSeconds: 9 * day,
       work: { ...idle, isScheduled: true, otherVersionBy: 'b' },
       ...used(5_000, 100),
     },
     {
-      failures: [aFailure({ cause: 'withdrawn' })],
       checks,
       fields: [{ feed: 'gmsi-headlines', field: 'mood', change: 'new' }],
     },

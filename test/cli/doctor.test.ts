@@ -180,6 +180,7 @@ it('says first what is wrong with the jobs, and is not content with it', async (
 
 describe('a new database', () => {
   it('is no fault, and the service is asked all the same', async () => {
+    await withoutWarehouse;
     const before = sandbox.stats().requests;
     const { code, lines } = await doctor({ DATABASE_URL: empty.url });
     expect(lines.service).toMatchObject({ sign: '✓', found: expect.stringContaining('not counted') });

@@ -59,12 +59,12 @@ it('shows windows that no job wants as such, and deletes them with gmsi repair -
   await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
   expect(await told()).toEqual([
     'food: 1 window failed, US Inflation-Food',
-    'unwanted: 1 window failed, US Elections',
-    'unwanted: 1 window left, GB Inflation-Food',
-    'unwanted: 1 window was refused, US Inflation-Food',
+    'unwanted: 1 window that no job wants, US Elections',
+    'unwanted: 1 window that no job wants, GB Inflation-Food',
+    'unwanted: 1 window that no job wants, US Inflation-Food',
   ]);
   expect((await run('status')).stdout).toMatch(
-    /1 window was refused +No job wants these days\. 422 too old .* gmsi repair --windows +0\n/,
+    /1 window that no job wants +422 too old .* gmsi repair --windows +0\n/,
   );
 
   const { stdout, code } = await run('repair', '--windows');
@@ -82,8 +82,8 @@ it('names a job that wants a window, though another one has last requested it', 
   await changeWindowsIn(db, { load_id: 900 });
   expect(await told()).toEqual([
     'food: 2 windows failed, 2 series, such as US Elections',
-    'unwanted: 1 window left, GB Inflation-Food',
-    'unwanted: 1 window was refused, US Inflation-Food',
+    'unwanted: 1 window that no job wants, GB Inflation-Food',
+    'unwanted: 1 window that no job wants, US Inflation-Food',
   ]);
 });
 

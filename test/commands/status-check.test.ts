@@ -58,6 +58,8 @@ it('status --check ends with 0 only if every job is good or working, and says wh
   )`update gmsi.loads set finished_at = now() - interval '3 days', updated_at = now() - interval '3 days'`;
   expect(await told()).toEqual(['stopped', 'no worker runs it', 1]);
   await write({ schedule: { backfill: '0 1 * * *' }, budget: { requests_per_month: 1 } });
+  expect(await told()).toEqual(['stopped', "the month's requests are spent", 1]);
+  await sqlIn(db)`update gmsi.loads set finished_at = now()`;
   expect(await told()).toEqual(['stopped', "the month's requests are spent", 75]);
   await write({ alerts: { max_lag: 'P5D' }, end_date: 'today' });
   expect(await told()).toEqual(['failing', expect.stringMatching(/^\d+\.\d days late$/), 1]);

@@ -311,7 +311,7 @@ export async function pauseJob(db: Kysely<Database>, job: string, at: Date): Pro
   await sql`
     insert into gmsi.schedules as known (job, command, fired_at, paused_because)
     select ${job}, command, ${at}::timestamptz, 'operator'
-    from unnest(array['backfill', 'sync', 'refresh']) as every (command)
+    from unnest(array['sync', 'backfill', 'refresh']) as every (command)
     on conflict (job, command) do update
     set due_at = case when known.paused_because <> 'operator' then coalesce(known.due_at, ${at}::timestamptz)
                       else known.due_at end,
