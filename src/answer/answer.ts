@@ -6,7 +6,7 @@ import { forecast } from '../plan/forecast.ts';
 import { type BrokenJob, readAllJobs } from '../plan/list-jobs.ts';
 import { listedPart } from '../plan/not-listed.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
-import { type Failures, unwantedWindows } from '../questions/coverage.ts';
+import { type Failures, failuresOfOthers, unwantedWindows } from '../questions/coverage.ts';
 import { type Question, timeText } from '../questions/reading.ts';
 import { fieldChanges, lastChecks, openAlerts } from '../questions/runs.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -82,7 +82,8 @@ export interface Answer {
 export interface AnswerContext {
   readonly broken?: readonly BrokenJob[];
   readonly typedAs: Known['typedAs'];
-  /** Windows that no job wants. */
+  /** Windows that failed or were refused of jobs that are not here, and windows that no job wants. */
+  readonly others?: readonly Failures[];
   readonly unwanted?: readonly Failures[];
   /** What backfills cost, by job. */
   readonly requests?: ReadonlyMap<string, number>;
@@ -113,8 +114,11 @@ export function answerReader(
       today: dayAt(clock()),
       ...(named && { named }),
     });
-    const unwanted = !named && 'wanted' in known ? await unwantedWindows(db, known.wanted, leaseSeconds) : [];
-    const found = { unwanted, requests: await costs(db, standings, clock) };
+    const wanted = 'wanted' in known ? known.wanted : undefined;
+    const scopes = standings.flatMap(({ scope }) => scope ?? []);
+    const others = named ? [] : await failuresOfOthers(db, scopes, wanted);
+    const unwanted = named || !wanted ? [] : await unwantedWindows(db, wanted, leaseSeconds);
+    const found = { others, unwanted, requests: await costs(db, standings, clock) };
     slow = { at: performance.now(), of, found };
     return found;
   }
@@ -131,7 +135,7 @@ export function answerReader(
   };
 }
 
-type Slow = Pick<AnswerContext, 'unwanted' | 'requests'>;
+type Slow = Pick<AnswerContext, 'others' | 'unwanted' | 'requests'>;
 
 /** In milliseconds. */
 const slowKeptFor = 60_000;
@@ -140,13 +144,14 @@ const slowKeptFor = 60_000;
 export async function answerOn(
   db: Warehouse,
   standings: readonly JobStanding[],
-  { broken = [], typedAs, unwanted = [], requests = new Map() }: AnswerContext,
+  { broken = [], typedAs, others = [], unwanted = [], requests = new Map() }: AnswerContext,
 ): Promise<Answer> {
   const rowsOf = async <Row>({ query }: Question<Row>) => (await query.execute(db)).rows;
   const emptied = await Promise.all(
     standings.map(async ({ job, findEmptied }) => [job.name, await findEmptied()] as const),
   );
   const known = {
+    others,
     unwanted,
     emptied: new Map(emptied.flatMap(([name, days]) => (days ? [[name, days] as const] : []))),
     checks: await rowsOf(lastChecks),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { jobNameOf, typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
+import { typed } from '../config/typed.ts';
 import { causeCodes } from '../errors.ts';
 import type { BrokenJob } from '../plan/list-jobs.ts';
 import type { Failures } from '../questions/coverage.ts';
@@ -80,6 +81,8 @@ function cause(
 
 /** What is known beside the jobs. */
 export interface Known {
+  /** Windows that failed or were refused of jobs that are not here. */
+  readonly others: readonly Failures[];
   /** Windows that no job wants. */
   readonly unwanted: readonly Failures[];
   /** Days of jobs of which all rows are gone. */
@@ -100,6 +103,7 @@ export function causesOf(jobs: readonly JobStanding[], broken: readonly BrokenJo
   const all = [
     ...broken.map(ofBroken),
     ...jobs.flatMap((standing) => causesOfJob(standing, known)),
+    ...known.others.map(ofOther),
     ...known.unwanted.map(notWanted),
     ...known.alerts.flatMap((alert) => (unread.has(alert.job) ? [] : ofAlert(alert, names))),
     ...changedFields(known.fields),
@@ -200,10 +204,14 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): Told | null 
 }
 
 /** Windows that failed or were refused for one cause. */
-function ofWindows(job: string, one: Failures, cure: Parameters<typeof cause>[4]): Cause {
+function ofWindows(job: string | null, one: Failures, cure: Parameters<typeof cause>[4]): Cause {
   const did = one.state === 'failed' ? 'failed' : one.windows === 1 ? 'was refused' : 'were refused';
   const told = { what: `${count(one.windows, 'window')} ${did}`, why: one.says, ...about(one) };
   return cause(one.cause ?? 'temporary', 'failing', { job, feed: one.feed }, told, cure);
+}
+
+function ofOther(one: Failures): Cause {
+  return ofWindows(one.job, one, one.job === null ? undefined : cureOf(one.cause, typed(one.job)));
 }
 
 function notWanted(one: Failures): Cause {

@@ -151,6 +151,8 @@ export interface Failures {
   readonly example: string;
   readonly first_day: Day;
   readonly last_day: Day;
+  /** The job that last requested most of them; `null` if none did. */
+  readonly job: string | null;
 }
 
 /**
@@ -174,6 +176,17 @@ export function unwantedWindows(
   );
 }
 
+/** Returns the windows that failed or were refused and are not of some jobs; only those that a job wants, as far as that is known. */
+export function failuresOfOthers(
+  db: Kysely<Database>,
+  scopes: readonly WindowScope[],
+  wanted: readonly WantedScope[] | undefined,
+): Promise<Failures[]> {
+  const isOfThese = sql.join([sql`false`, ...scopes.map(inScope)], sql` or `);
+  const isWanted = wanted ? sql`${jobsWanting(wanted)} <> '{}'` : sql`true`;
+  return byCause(db, sql`w.state in ('failed', 'refused') and not (${isOfThese}) and ${isWanted}`);
+}
+
 /** Failed ones first, and most windows first. */
 async function byCause(db: Kysely<Database>, isAsked: RawBuilder<unknown>): Promise<Failures[]> {
   const { rows } = await sql<Failures>`
@@ -183,8 +196,9 @@ async function byCause(db: Kysely<Database>, isAsked: RawBuilder<unknown>): Prom
              mode() within group (order by w.last_error) filter (where w.refused_with is not null or w.state = 'failed'),
              min(w.last_error), 'not requested yet') as says, count(*) as windows,
            count(distinct w.series_id) as series, min(${nameOfSeries('s')}) as example,
-           min(w.first_day)::text as first_day, max(w.last_day)::text as last_day
-    from ${queued} left join gmsi.series_days c using (series_id)
+           min(w.first_day)::text as first_day, max(w.last_day)::text as last_day,
+           nullif(mode() within group (order by l.job), '') as job
+    from ${queued} left join gmsi.loads l using (load_id) left join gmsi.series_days c using (series_id)
     cross join lateral gmsi.cause_of(w.cause, w.days, c.loaded) as known (cause)
     where ${isAsked}
     group by 1, 2, 3 order by 2, windows desc, 1, 3`.execute(db);

@@ -61,25 +61,32 @@ export async function emptiedDays(
     ), emptied as materialized (
       select ${seriesOf('s')}, s.series_id, case when has_rows then m.days else datemultirange(${period(scope)}) end as days
       from series s cross join months m
-    ), counted as (
-      select e.days * datemultirange(daterange(w.first_day, w.last_day, '[]')) as days
+    ), counted as materialized (
+      select met.*
       from emptied e
-      join ${countingWindows} w on w.series_id = e.series_id and e.days && daterange(w.first_day, w.last_day, '[]')
-      where exists (
-        select from unnest(w.rows_met) with ordinality as met (rows, n)
-        cross join lateral (select w.first_day + (n - 1)::int as day) as at
-        where rows > 0 and e.days @> at.day and not exists (
-          select from gmsi.readings later
-          where later.series_id = w.series_id and later.is_whole and later.source = 'w' and later.asked_at > w.asked_at
-            and later.last_day >= at.day and later.first_day <= at.day))
-      union all
-      select datemultirange(daterange(met.day::date, met.day::date, '[]'))
-      from emptied e
-      join gmsi.imported_files f on ${sameSeries('f', 'e')} and f.finished_at is not null
-      cross join lateral jsonb_object_keys(f.records_by_day) as met (day)
-      where e.days @> met.day::date
+      cross join lateral (
+        -- Of each day what was asked last.
+        select min(day) as first_day, max(day) as last_day
+        from (
+          select distinct on (at.day) at.day, rows
+          from ${countingWindows} w
+          cross join lateral unnest(w.rows_met) with ordinality as met (rows, n)
+          cross join lateral (select w.first_day + (n - 1)::int as day) as at
+          where w.series_id = e.series_id and e.days @> at.day
+          order by at.day, w.asked_at desc
+        ) as asked
+        where rows > 0
+        union all
+        select min(met.day::date), max(met.day::date)
+        from gmsi.imported_files f
+        cross join lateral jsonb_object_keys(f.records_by_day) as met (day)
+        where ${sameSeries('f', 'e')} and f.finished_at is not null and e.days @> met.day::date
+      ) as met
+      where not isempty(e.days) and met.first_day is not null
+      -- Some series tell enough: if every row is gone, to look at all of them would take minutes.
+      limit 50
     )
-    select min(lower(days))::text as from, (max(upper(days)) - 1)::text as to from counted having count(*) > 0`.execute(
+    select min(first_day)::text as from, max(last_day)::text as to from counted having count(*) > 0`.execute(
     db,
   );
   return rows[0];

@@ -44,13 +44,13 @@ const aFailure = (changes: Partial<Failures> = {}): Failures => ({
     windows: 3,
     series: 2,
   },
-  ...{ example: 'US Inflation-Food', first_day: '2026-01-01', last_day: '2026-01-31' },
+  ...{ example: 'US Inflation-Food', first_day: '2026-01-01', last_day: '2026-01-31', job: 'test' },
   ...changes,
 });
 
 function told(changes: Partial<JobStanding> = {}, known: Partial<Known> = {}) {
   const standing = aStanding(changes);
-  const nothing = { unwanted: [], emptied: new Map(), checks: [], alerts: [], fields: [] };
+  const nothing = { others: [], unwanted: [], emptied: new Map(), checks: [], alerts: [], fields: [] };
   const causes = causesOf([standing], [], {
     ...nothing,
     requests: new Map([['test', 12]]),
@@ -130,6 +130,12 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     {},
     { unwanted: [aFailure()] },
     { code: 'not wanted', severity: 'note', job: null, command: 'gmsi repair --windows', requests: 0 },
+  ],
+  [
+    'what cures windows that failed of a job of another folder',
+    {},
+    { others: [aFailure({ job: 'other' })] },
+    { code: 'temporary', severity: 'failing', job: 'other', command: 'gmsi backfill other' },
   ],
   [
     'that nothing runs what is scheduled',

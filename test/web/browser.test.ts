@@ -263,11 +263,14 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await using odd = await aWarehouse();
     await using served = await aPage(odd.db, built);
     await sqlIn(odd.db)`
-      insert into gmsi.check_results (job, check_name, title, severity, result, findings)
-      values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1)`;
-    const page = await open('', 'No gaps', undefined, served.url);
-    const label = await page.getByRole('button', { name: /^Copy npx gmsi check/ }).getAttribute('aria-label');
-    expect(label).toBe(String.raw`Copy npx gmsi check 'a'\'' touch x[2J'`);
+      insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
+      values (900, 'backfill', ${"a'\n touch x\u001b[2J\n"}, 'gmsi-headlines', 'x')`;
+    await aWindowIn(odd.db, '2025-01-01', '2025-01-31', { state: 'failed', last_error: 'x', load_id: 900 });
+    const page = await open('', '1 window failed', undefined, served.url);
+    const label = await page
+      .getByRole('button', { name: /^Copy npx gmsi backfill/ })
+      .getAttribute('aria-label');
+    expect(label).toBe(`Copy npx gmsi backfill "a' touch x[2J"`);
   });
 
   it('asks for the token, and opens with it', async () => {
@@ -535,8 +538,8 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     const unwanted = { topic: 'Wars', state: 'failed', last_error: '503 Service Unavailable' };
     await aWindowIn(today.db, '2025-01-01', '2025-01-31', unwanted);
     await today.open();
-    const failed = today.cause('1 window failed');
-    await failed.getByText('No job wants these days. 503').waitFor();
+    const failed = today.cause('1 window that no job wants');
+    await failed.getByText('503 Service Unavailable').waitFor();
     await failed.getByText('npx gmsi repair --windows').waitFor();
     await textOf(today.summary).toMatch(/^food: good; complete to 2026-10-31; last load /);
   });
@@ -692,6 +695,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
         ('export failed', 'food', 'No room.', '{}'), ('key refused', 'food', 'The service refuses the key.', '{}');
       insert into gmsi.check_results (job, check_name, title, severity, result, findings)
       values ('food', 'gaps', 'No gaps', 'fail', 'failed', 1);
+      update gmsi.alerts set raised_at = now() + interval '1 minute';
       update gmsi.loads set started_at = now() - interval '3 days';
       insert into gmsi.loads (job, command, feed, run_by, records)
       select 'food', 'sync', 'gmsi-headlines', 'here', least(n, 1) from generate_series(0, 3) n;
