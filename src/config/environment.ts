@@ -34,7 +34,7 @@ export function readConfig(
   cwd = process.cwd(),
   drafted: Environment = {},
 ) {
-  const env = withoutEmpty({ ...readDotenv(cwd), ...drafted, ...processEnvironment });
+  const env = withoutEmpty({ ...readDotenv(cwd), ...drafted, ...proxiesInCapitals(processEnvironment) });
   const plain = readPlain(env);
   const proxyFor = readProxies({
     HTTPS_PROXY: env.HTTPS_PROXY,
@@ -159,19 +159,32 @@ function readDotenv(cwd: string): Environment {
   const values = readDotenvFile(join(cwd, '.env'), isSetting);
   // pg reads them from the environment of the process only.
   for (const [name, value] of Object.entries(values)) if (name.startsWith('PG')) process.env[name] ??= value;
-  return withoutEmpty(values);
+  return proxiesInCapitals(values);
 }
 
 /**
- * Removes empty variables: they count as not set, because compose files and CI write empty ones; an empty one of the environment
- * also unsets that of `.env`. Those of proxies get their
- * names in capitals; if a proxy is set in both cases, the lower case counts, as for curl.
+ * Removes empty variables: they count as not set, because compose files and CI write empty ones. An empty one of the environment
+ * also unsets that of `.env`.
  */
 function withoutEmpty(env: Environment): Environment {
-  const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
-  const lower = set.filter(([name]) => proxyVariable.test(name) && name === name.toLowerCase());
-  const kept = set.filter((variable) => !lower.includes(variable));
-  return Object.fromEntries([...kept, ...lower.map(([name, value]) => [name.toUpperCase(), value])]);
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => !isEmpty(value)));
+}
+
+/** Returns variables with the names of proxies in capitals. If one is set in both cases, the lower case counts, as for curl. */
+function proxiesInCapitals(env: Environment): Environment {
+  const lower = Object.entries(env).filter(
+    ([name]) => proxyVariable.test(name) && name === name.toLowerCase(),
+  );
+  const capitals = lower.map(([name, value]) => {
+    const capital = name.toUpperCase();
+    return [capital, isEmpty(value) ? (env[capital] ?? '') : value] as const;
+  });
+  const others = Object.entries(env).filter(([name]) => lower.every(([proxy]) => proxy !== name));
+  return Object.fromEntries([...others, ...capitals]);
+}
+
+function isEmpty(value: string | undefined): boolean {
+  return value === undefined || value.trim() === '';
 }
 
 const word = z.string().trim().toLowerCase();

@@ -110,6 +110,14 @@ it('is read from .env, which the environment overrides in whatever case', async 
   });
 });
 
+it.each(['https_proxy', 'HTTPS_PROXY'])('is none if %s is empty in the environment', async (name) => {
+  await using folder = await aFolder();
+  for (const written of ['https_proxy', 'HTTPS_PROXY']) {
+    await writeFile(join(folder.path, '.env'), `${written}=http://p:1\n`);
+    expect(readConfig({ [name]: '' }, folder.path).proxyFor, `${written} in .env`).toBeUndefined();
+  }
+});
+
 it('is none without the variables', () => {
   expect(readConfig({ NO_PROXY: 'a.test' }, nowhere).proxyFor).toBeUndefined();
 });
