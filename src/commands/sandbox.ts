@@ -23,6 +23,9 @@ import { backfillLoader, loadJob } from './load.ts';
 import { describeSummary, type LoadSummary } from './load-summary.ts';
 import { serveUntilStopped } from './serve.ts';
 
+/** Describes every option of the sandbox. */
+const documentation = inPackage('packages/sandbox/README.md');
+
 const define = (sandbox: Command) =>
   sandbox
     .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')
@@ -30,7 +33,7 @@ const define = (sandbox: Command) =>
     .option('--seed <text>', 'seed of the made-up data', 'gmsi')
     .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
     .option('--unlimited', 'turn off the rate limit and the quota')
-    .option('--options <json>', 'more options as JSON: see packages/sandbox/README.md')
+    .option('--options <json>', 'more options as JSON')
     .option('--archive <folder>', "write bulk archives like the vendor's, and exit")
     .addHelpText(
       'after',
@@ -38,7 +41,8 @@ const define = (sandbox: Command) =>
         'gmsi sandbox --port 0 --unlimited --seed mine',
         `gmsi sandbox --options '{"endDate":"ignored"}'`,
       ),
-    );
+    )
+    .addHelpText('after', `The options of --options: ${documentation}\n`);
 
 const defineDemo = (demo: Command) =>
   demo
@@ -115,7 +119,7 @@ function parseOptions(text = '{}'): SandboxOptions {
     const reason = cause instanceof RangeError ? `: ${cause.message}` : ' is not JSON';
     throw new ConfigError(`--options${reason}.`, {
       cause,
-      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'. packages/sandbox/README.md lists the options.`,
+      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'. All options: ${documentation}`,
     });
   }
 }

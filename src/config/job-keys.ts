@@ -217,7 +217,7 @@ export const jobFileKeys = z.strictObject(
     feed: z
       .enum([...catalog.keys()], { error: `a feed: ${[...catalog.keys()].join(', ')}` })
       .default(usualFeed)
-      .describe('What to load; docs/loading.md describes each feed and its cost.')
+      .describe('What to load.')
       .meta({ enumDescriptions: [...catalog.values()].map(describeFeed) }),
     countries: selection('country', '[US, GB, NO]')
       .exactOptional()

@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { goneBack } from '../load/evidence.ts';
+import { inPackage } from '../package.ts';
 import { dayAt, firstUnsettledDayAt } from '../plan/days.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
@@ -152,7 +153,7 @@ async function refuseNamedSince(warehouse: Warehouse, knownAt: string): Promise<
 }
 
 function nothingToLoad(refused: readonly RefusedFile[], paths: readonly string[]): ConfigError {
-  const hint = 'docs/loading.md explains file names. For the options: gmsi import --help';
+  const hint = `How files must be named: ${inPackage('docs/loading.md')}. The options: gmsi import --help`;
   const [first] = refused;
   if (!first) return new ConfigError(`There is no file of records in ${paths.join(', ')}.`, { hint });
   const others = refused.length > 1 ? `; ${refused.length - 1} more cannot be loaded either` : '';

@@ -1,5 +1,8 @@
 import { ConfigError, GmsiError } from '../errors.ts';
+import { inPackage } from '../package.ts';
 import { tlsProblem } from './tls.ts';
+
+const operating = inPackage('docs/operating.md');
 
 /** The warehouse did not answer, or takes no writes: a restart, a failover, a cut connection, too many connections. */
 export class WarehouseUnavailable extends GmsiError {
@@ -124,8 +127,7 @@ export function namedWriteError(error: unknown): unknown {
     return failed('crossed', 'Another session writes the same rows', 'End it, or wait for its end.');
   }
   if (code === '25P04' || code === '57014') {
-    const hint =
-      'If the disk is slow, raise gmsi.as_of_delay() (docs/operating.md, "Locks and slow disks"), or lower service.page_size.';
+    const hint = `If the disk is slow, lower service.page_size, or raise gmsi.as_of_delay() ("Locks and slow disks" in ${operating}).`;
     return failed('too slow', `Writing took too long: ${message}`, hint);
   }
   if ((code === '' && cutConnection.test(message)) || ending.test(code) || network.test(code)) {
@@ -147,7 +149,7 @@ const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>>
   '3D000': ['The warehouse has no such database', 'Create it (createdb), or correct DATABASE_URL.'],
   '42501': [
     "The warehouse's user may not do this",
-    'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.',
+    `gmsi doctor shows which privileges the user lacks; how to grant them: "Privileges" in ${operating}`,
   ],
 };
 

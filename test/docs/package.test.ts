@@ -17,8 +17,8 @@ beforeAll(async () => {
 }, 60_000);
 
 /** What the program's texts name, without its comments. */
-function namedInSource(pattern: RegExp): string[] {
-  const texts = sourcePaths().map((path) =>
+function namedInSource(pattern: RegExp, paths = sourcePaths()): string[] {
+  const texts = paths.map((path) =>
     readFileSync(`${root}${path}`, 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, ''),
   );
   return [...new Set(texts.flatMap((text) => text.match(pattern) ?? []))];
@@ -66,6 +66,12 @@ describe('the package', () => {
     const named = namedInSource(/\b(?:docs|packages)\/[\w./-]*\w\.\w+/g);
     expect(named.length).toBeGreaterThan(2);
     for (const path of named) expect(packed, path).toContain(path);
+  });
+
+  it('names its pages by their whole path: it may be installed elsewhere', () => {
+    // These folders are still to follow.
+    const paths = sourcePaths().filter((path) => !/^src\/(check|commands\/doctor)\//.test(path));
+    expect(namedInSource(/(?<!inPackage\(')\b(?:docs|packages)\/[\w./-]*\w\.\w+/g, paths)).toEqual([]);
   });
 
   it('names no job file by a path that an empty folder does not have', () => {
