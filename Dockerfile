@@ -45,9 +45,11 @@ EXPOSE 9464
 # For workers. Other commands serve nothing, and end before it counts.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GMSI_METRICS_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
+# A volume mounted here takes its owner from the image.
+RUN install -d -o 1000 -g 1000 -m 700 /exports
 # Job files are looked for in /app/jobs; the image has none, so it loads nothing unasked.
 WORKDIR /app
-# By number, since Kubernetes cannot tell that a name is not root's. Nothing here is written at run time.
+# By number, since Kubernetes cannot tell that a name is not root's. Only exports are written at run time, to volumes.
 USER 1000:1000
 ENTRYPOINT ["gmsi"]
 CMD ["work"]

@@ -103,6 +103,12 @@ export function namedSystemError(error: unknown): unknown {
   });
 }
 
+/** Returns what an error says, and what to do: for whoever sees nothing else of it. */
+export function withHint(error: unknown): string {
+  const { message = String(error), hint } = error as Partial<GmsiError>;
+  return hint ? `${sentence(message)} ${hint}` : message;
+}
+
 /** Returns a message with the full stop that it needs before another sentence. */
 export function sentence(message: string): string {
   return /[.!?…]$/.test(message) ? message : `${message}.`;

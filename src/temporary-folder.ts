@@ -25,7 +25,7 @@ export async function temporaryFolder(): Promise<string> {
 function unusable(cause: unknown): never {
   throw new ConfigError(`The temporary folder ${tmpdir()} cannot be used: ${systemReason(cause)}`, {
     cause,
-    hint: 'Set TMPDIR to a folder that can be written.',
+    hint: 'Make it writable (in a container, mount a volume there), or set TMPDIR to another folder.',
   });
 }
 

@@ -109,7 +109,7 @@ async function refuseMountPoint(out: string): Promise<void> {
   const folder = await realpath(out).catch(() => undefined);
   if (folder === undefined || (await stat(folder)).dev === (await stat(dirname(folder))).dev) return;
   throw new ConfigError(`The folder ${out} is a mount point.`, {
-    hint: 'Name a folder below it with --out.',
+    hint: 'Export to a folder below it.',
   });
 }
 
@@ -140,6 +140,6 @@ async function replace(target: string, path: string): Promise<void> {
 export function unusable(out: string, cause: unknown): ConfigError {
   return new ConfigError(`The folder ${out} cannot be written: ${systemReason(cause)}`, {
     cause,
-    hint: 'Name another one with --out, or make the folder that contains it writable: the export is written there and then renamed.',
+    hint: `The export is written to ${dirname(resolve(out))} and then renamed, so that folder must be writable; in a container, it needs a volume.`,
   });
 }

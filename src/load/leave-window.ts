@@ -1,4 +1,4 @@
-import { GmsiError, sentence } from '../errors.ts';
+import { GmsiError, withHint } from '../errors.ts';
 import { RequestRefused } from '../service/errors.ts';
 import { ClaimLost, forLog } from '../warehouse/errors.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
@@ -49,10 +49,8 @@ export async function leavePending(
 
 async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<LeftWindow> {
   load.totals.windows_failed++;
-  const { message = String(error), hint } = error as Partial<GmsiError>;
   const cause = error instanceof GmsiError ? error.causeCode : 'unexpected';
-  // What a window stores is all that a person has of it.
-  const why = hint === undefined ? message : `${sentence(message)} ${hint}`;
+  const why = withHint(error);
   await leave(load, window, { state: 'failed', cause, error: why });
   const about = describeWindow(window);
   load.log.warn({ ...about, why }, 'a window failed');

@@ -1,5 +1,5 @@
 import type { Job } from '../config/job.ts';
-import { sentence } from '../errors.ts';
+import { sentence, withHint } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { dayAt, wantedDays } from '../plan/days.ts';
 import { scopeOf } from '../plan/scope.ts';
@@ -73,7 +73,7 @@ export async function exportJob(context: WorkerContext, name: string): Promise<v
     if (stop.aborted) return;
     await exportTo(context, job!, place).catch((error: Error) => {
       if (!stop.aborted)
-        context.log.warn({ job: name, to: place.to, why: error.message }, 'an export failed');
+        context.log.warn({ job: name, to: place.to, why: withHint(error) }, 'an export failed');
       failures.push(error);
     });
   }
@@ -81,7 +81,7 @@ export async function exportJob(context: WorkerContext, name: string): Promise<v
   const cause = { job: name, kind: 'export failed' } as const;
   const [first] = failures;
   if (!first) return resolveAlert(warehouse, cause);
-  const message = `The export of job ${name} failed: ${sentence(first.message)} The next export continues it.`;
+  const message = `The export of job ${name} failed: ${sentence(withHint(first))} The next export continues it.`;
   await raiseAlert(warehouse, cause, { message, details: {} });
   throw first;
 }

@@ -96,6 +96,21 @@ test('workers are selected by their labels, and probed and scraped where they se
   }
 });
 
+test('a worker can write its exports wherever it is deployed', () => {
+  expect(compose.worker.read_only).toBe(true);
+  expect(compose.worker.volumes).toEqual(expect.arrayContaining(['exports:/exports', '/tmp']));
+  const user = /^USER (\d+):\d+$/m.exec(dockerfile)![1];
+  expect(dockerfile).toContain(`RUN install -d -o ${user} -g ${user} -m 700 /exports\n`);
+  const { volumes, containers } = workers.spec.template.spec;
+  expect(containers[0].securityContext.readOnlyRootFilesystem).toBe(true);
+  expect(containers[0].volumeMounts).toContainEqual({ name: 'tmp', mountPath: '/tmp' });
+  expect(volumes).toContainEqual({ name: 'tmp', emptyDir: {} });
+  // Such a user has a /tmp of its own.
+  expect(common).toMatch(/^DynamicUser=yes$/m);
+  const worker = units.find(({ name }) => name === 'gmsi-work.service')!.text;
+  expect(worker).toMatch(/^StateDirectory=gmsi-exports$/m);
+});
+
 test('nothing is started again that would end the same', () => {
   const { doNotRetry, budget, interrupted } = exitCodes;
   const [rule] = cronJob.spec.jobTemplate.spec.podFailurePolicy.rules;

@@ -13,6 +13,7 @@ import { createExporter, exportJob } from '../../src/worker/export.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { askDuckDB, difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
+import { aLog } from '../support/a-log.ts';
 import { listed } from '../support/a-process.ts';
 import { aStorage, bucket, download, type Storage } from '../support/a-storage.ts';
 import { aWorker, aWorkerContext, loadsEnded, registered, withJobFiles } from '../support/a-worker.ts';
@@ -125,6 +126,19 @@ it('reports an export that fails, which the load does not mind, and makes it goo
   await exportJob(aWorkerContext(settingNow({ failing: job(bucket) })), 'failing');
   expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
   expect((await held('failing')).paths).toContain(manifestName);
+});
+
+it('says which folder must be writable, in the log and in the alert', async () => {
+  const place = await folder.write('a-file', '');
+  const exports = [{ to: join(place, 'food') }];
+  const { log, lines } = aLog();
+  const context = { ...aWorkerContext(settingNow({ unwritable: jobFor(scope, { exports }) })), log };
+  const why = `The folder ${place}/food cannot be written: not a directory. The export is written to ${place} and then renamed`;
+  await expect(exportJob(context, 'unwritable')).rejects.toThrow('cannot be written');
+  expect(lines.map((line) => line.why)).toContainEqual(expect.stringContaining(why));
+  const [alert] = await sqlIn(warehouse.db)<{ message: string }>`
+    select message from gmsi.alerts where job = 'unwritable'`;
+  expect(alert!.message).toContain(why);
 });
 
 it('of a worker that stops stays due, and a failed one is made again a minute later', async () => {
