@@ -1,14 +1,24 @@
-import { openService, openWarehouse, runBy, serviceAccess, today, usualConnections } from '../compose.ts';
+import {
+  openService,
+  openWarehouse,
+  runBy,
+  type Session,
+  serviceAccess,
+  today,
+  usualConnections,
+} from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import { jobFromDefinition } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes, StoppedBySignal } from '../exit.ts';
+import { tryWebhooks } from '../observe/alerts.ts';
 import { startTelemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { withStoredJobs } from '../plan/list-jobs.ts';
 import { countedAs, monthOf, requestLimit } from '../service/budget.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
-import { isAtTerminal } from '../terminal/print.ts';
+import { isAtTerminal, printResult } from '../terminal/print.ts';
+import { tableOf } from '../terminal/table.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
@@ -27,16 +37,21 @@ const define = (work: Command) =>
       wholeNumber({ from: 1, to: 20 }),
       4,
     )
-    .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4'));
+    .option('--test-alert', 'only post a test message to GMSI_ALERT_WEBHOOK_URL and the webhooks of the jobs')
+    .addHelpText(
+      'after',
+      examples('gmsi work', 'gmsi work g7-inflation --concurrency 4', 'gmsi work --test-alert'),
+    );
 
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
 export const work = gmsiCommand(
   { define, schemaUse: 'upgrades' },
-  async (session, names, { concurrency }) => {
-    const { apiKey } = serviceAccess(session);
+  async (session, names, { concurrency, testAlert }) => {
     const { log, clock, stop, config } = session;
     const own = { cwd: process.cwd(), today: () => today(session), by: runBy, log };
     const jobFiles = await openJobFiles(names, own);
+    if (testAlert) return tryAlerts(session, jobFiles);
+    const { apiKey } = serviceAccess(session);
     if (names.length > 0) refuseUnscheduled(jobFiles);
     if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
     // Each sync that runs uses a connection.
@@ -69,6 +84,21 @@ export const work = gmsiCommand(
       : exitCodes.interrupted;
   },
 );
+
+/** Posts test messages. @returns the code of a failure if a webhook did not accept one */
+async function tryAlerts(session: Session, { jobs }: JobFiles): Promise<number> {
+  const { config, clock, stop: signal } = session;
+  const webhooks = await tryWebhooks([...jobs.values()], { config, clock, signal });
+  if (webhooks.length === 0) {
+    throw new ConfigError('No webhook is set.', {
+      hint: 'Set GMSI_ALERT_WEBHOOK_URL, or alerts.webhook_url in a job file.',
+    });
+  }
+  printResult(session, { webhooks }, () =>
+    tableOf(webhooks, { webhook: 'setting', 'test message': ({ why }) => why ?? 'accepted' }),
+  );
+  return webhooks.some(({ why }) => why !== null) ? exitCodes.incomplete : exitCodes.done;
+}
 
 /** A named job without a schedule is more likely a mistake than a job to wait for. */
 function refuseUnscheduled({ jobs }: JobFiles): void {

@@ -116,6 +116,48 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
   }
 }
 
+/** A webhook that a test message was posted to. */
+export interface TriedWebhook {
+  /** The setting that has its address. */
+  readonly setting: string;
+  /** Why it did not accept the message; `null` if it did. */
+  readonly why: string | null;
+}
+
+/** Posts a message of the kind `test` to each webhook of these jobs, and to the one for jobs that name none. */
+export async function tryWebhooks(
+  jobs: readonly Job[],
+  {
+    config,
+    clock,
+    signal,
+  }: Pick<AlertsOptions, 'clock' | 'signal'> & {
+    readonly config: Pick<Config, 'alertWebhook' | 'proxyFor'>;
+  },
+): Promise<TriedWebhook[]> {
+  const webhooks = [
+    { setting: 'GMSI_ALERT_WEBHOOK_URL', job: null, url: config.alertWebhook },
+    ...jobs.map(({ name, alerts }) => ({
+      setting: `alerts.webhook_url of job ${name}`,
+      job: name,
+      url: alerts.webhookUrl,
+    })),
+  ];
+  const tried: TriedWebhook[] = [];
+  for (const { setting, job, url } of webhooks) {
+    if (!url) continue;
+    const text = 'gmsi: This is a test. Alerts will be posted here.';
+    const body = { text, kind: 'test', job, status: 'raised', details: {}, at: clock().toISOString() };
+    const why = await postToWebhook(url, body, { config, signal }).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    signal.throwIfAborted();
+    tried.push({ setting, why });
+  }
+  return tried;
+}
+
 /** The longest wait for a webhook, in milliseconds. */
 const patience = 10_000;
 
@@ -126,7 +168,7 @@ const patience = 10_000;
 async function postToWebhook(
   url: Secret,
   body: object,
-  { config, signal }: Pick<AlertsOptions, 'config' | 'signal'>,
+  { config, signal }: { readonly config: Pick<Config, 'proxyFor'>; readonly signal: AbortSignal },
 ): Promise<void> {
   const proxy = config.proxyFor?.(url.reveal());
   const dispatcher = openAgent(proxy, { connectTimeout: patience });

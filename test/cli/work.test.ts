@@ -4,9 +4,10 @@ import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
 import { scrape } from '../observe/a-telemetry.ts';
+import { aWebhook } from '../observe/a-webhook.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
-import { says } from './gmsi.ts';
+import { aFolder, says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aSetting, atWork, isLoaded } from './working.ts';
@@ -134,4 +135,26 @@ it('does not start with a bad job file, or with a named one that has no schedule
   const plain = await gmsiHere(['work', 'plain'], cli);
   expect(plain).toMatchObject(says(2, /has no schedule[\s\S]*--enqueue/));
   expect(sandbox.stats().requests).toBe(0);
+});
+
+it('posts a test message to each webhook, and says which did not accept it, without the address', async () => {
+  await using folder = await aFolder();
+  await using webhook = await aWebhook();
+  await using own = await aWebhook();
+  await folder.write('jobs/food.yaml', jobFor(january, { alerts: { webhook_url: own.url.reveal() } }));
+  const place = { cwd: folder.path, env: { GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() } };
+  const well = await gmsiHere(['work', '--test-alert'], place);
+  expect(well).toMatchObject({ code: 0 });
+  expect([webhook, own].map(({ taken }) => taken.map(({ kind, job }) => [kind, job]))).toEqual([
+    [['test', null]],
+    [['test', 'food']],
+  ]);
+  own.answer = 404;
+  const ill = await gmsiHere(['work', '--test-alert'], place);
+  expect(ill).toMatchObject({ code: 1 });
+  expect(ill.stdout).toMatch(/GMSI_ALERT_WEBHOOK_URL +accepted\n.*webhook_url of job food +it answered 404/);
+  expect(ill.stdout + ill.stderr).not.toContain('t0ken');
+  await folder.write('jobs/food.yaml', jobFor(january));
+  const none = await gmsiHere(['work', '--test-alert'], { ...place, env: {} });
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('No webhook is set.') });
 });
