@@ -97,7 +97,7 @@ const groups: Readonly<Record<string, Listed<string>>> = {
     budget: ['show the requests booked for each key, or correct them', () => import('./commands/budget.ts')],
     repair: ['read rejected records and extra fields again', () => import('./commands/repair.ts')],
     move: [
-      'bring everything of the warehouse in use into another, empty database',
+      'move everything in the current warehouse to another, empty database',
       () => import('./commands/move.ts'),
     ],
     sandbox: [

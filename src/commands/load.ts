@@ -62,7 +62,7 @@ const defineBackfill = (backfill: Command) =>
     .option('--retry-refused', 'request all refused windows again, not only a few')
     .option(
       '--max-requests <number>',
-      'stop after so many requests, of all jobs together; run it again to continue',
+      'stop after this many requests, over all jobs; run it again to continue',
       wholeNumber({ from: 1 }),
     )
     .option(...acceptRetractions)

@@ -103,7 +103,7 @@ export async function serveUntilStopped(
       ['api', `${web.url}/api/openapi.json`],
       ['warehouse', warehouse.description],
       ['standby', standbyText(warehouse.standby)],
-      ['token', token ? 'asked for (GMSI_SERVE_TOKEN)' : undefined],
+      ['token', token ? 'required (GMSI_SERVE_TOKEN)' : undefined],
     ]);
     print(`${shown}\n\nCtrl-C ends it.\n`);
   }

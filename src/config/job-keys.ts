@@ -84,7 +84,7 @@ const schedule = z.strictObject(
     refresh: cronExpression()
       .exactOptional()
       .describe(
-        'When `gmsi work` loads again what it loaded longest ago, to find revisions. budget.refresh_percent limits how much.',
+        'When `gmsi work` loads the days again that were loaded longest ago, to find revisions. budget.refresh_percent limits how much.',
       ),
     timezone: timeZone().prefault('UTC').describe('The time zone of these expressions, by its IANA name.'),
   },

@@ -57,7 +57,7 @@ function readProxy(variables: Variables, setting: keyof Variables): HttpProxy | 
     throw new ConfigError(`${setting} is not the address of an HTTP proxy.`, {
       hint:
         'It looks like http://user:password@proxy.example.com:3128, or https://…. Write special characters in the password ' +
-        'as %40. SOCKS is not supported; NO_PROXY=* does without a proxy.',
+        'as %40. SOCKS is not supported; NO_PROXY=* turns proxies off.',
     });
   const isOpen = credentials.every((part) => part === '');
   const basic = Buffer.from(credentials.join(':')).toString('base64');

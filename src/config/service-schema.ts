@@ -49,7 +49,7 @@ export const serviceSection = z
         })
         .default([])
         .describe(
-          'Words of the service that mean that there is no data, such as No data found. A refusal, or a note without ' +
+          'Words by which the service says that there is no data, such as No data found. A refusal, or a note without ' +
             'records, that contains one of them counts as an answer without records; any other fails its window.',
         ),
       parameters: z

@@ -71,7 +71,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   if (left.skipped > 0)
     log.warn(
       { ...about, windows: left.skipped },
-      'the service has answered nothing older of this series, so its older windows are skipped',
+      'the service has never returned anything older for this series, so its older windows are skipped',
     );
   return {
     is: left.state,
@@ -88,7 +88,7 @@ async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promi
     const warehouse = leaving.state === 'pending' ? load.warehouse.plain : load.warehouse;
     await leaveWindow(warehouse, at, leaving);
   } catch (error) {
-    const message = 'the window could not be given back; it is free once its lease runs out';
+    const message = 'the window could not be released; it is free once its lease runs out';
     load.log.warn({ window: window.window_id, ...forLog(error) }, message);
   }
 }

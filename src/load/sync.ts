@@ -70,7 +70,7 @@ export async function syncUnlessRunning(context: LoadContext): Promise<SyncUnles
   } finally {
     // If this fails, the job is free once this process has stopped.
     await leaveJob(warehouse, own, process.processId).catch((error) =>
-      log.warn(forLog(error), 'the job could not be given back'),
+      log.warn(forLog(error), 'the job could not be released'),
     );
   }
 }

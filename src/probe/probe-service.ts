@@ -199,7 +199,7 @@ async function recentRecords(
   const series = candidates.at(-1);
   const reason = series
     ? 'no readable records came; name a busy series with --job'
-    : 'there is no series to ask for';
+    : 'there is no series to request';
   return { series, reason };
 }
 

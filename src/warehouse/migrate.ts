@@ -245,7 +245,7 @@ async function refuseLiving(trx: Kysely<Database>, leaseSeconds: number): Promis
   const living = await livingProcesses(trx, leaseSeconds);
   if (living.length === 0) return;
   throw new OlderProgramsWork(`${isOlder}, and older programs are working: ${living.join(', ')}.`, {
-    hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To upgrade the schema all the same, so that they fail or load days twice: gmsi migrate --force`,
+    hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To migrate anyway (they may fail, or load days twice): gmsi migrate --force`,
   });
 }
 

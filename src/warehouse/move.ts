@@ -299,7 +299,7 @@ async function refuseClockBehind(from: Side, to: Side): Promise<void> {
   if (behind <= mostBehind) return;
   throw new ConfigError(
     `The clock of the new warehouse's server is ${Math.round(behind)} s behind that of the old one.`,
-    { hint: 'Set the wrong one by NTP: rows that come later must not look older than those that are there.' },
+    { hint: 'Fix the wrong clock (NTP); otherwise new rows would look older than those already stored.' },
   );
 }
 
@@ -378,7 +378,7 @@ async function refuseAdded(tables: readonly Table[], target: Connection): Promis
   const added = columnsOf(tables).filter((column) => !known.has(column));
   if (added.length === 0) return;
   throw new ConfigError(`Somebody has added to the schema: ${added.join(', ')}.`, {
-    hint: 'Make the same in the new warehouse first, or move it to another schema. The new warehouse is migrated already.',
+    hint: 'Create the same in the new warehouse first, or move it to another schema. The new warehouse is already migrated.',
   });
 }
 

@@ -252,8 +252,8 @@ export async function refuseLosses(
     select gmsi.losses_with(${feed}, ${held}::bigint, ${gone}::bigint) as losses`.execute(trx);
   if (rows[0]!.losses <= mostLosses) return;
   throw new TooManyRetractions(
-    `The service no longer returns ${gone} of the ${held} rows that were loaded for these days. With what it has withdrawn lately in ` +
-      'this feed, that looks like an outage, so none was retracted',
+    `The service no longer returns ${gone} of the ${held} rows loaded for these days. With the other rows that have ` +
+      'disappeared from this feed lately, that looks like an outage, so none was retracted',
   );
 }
 
