@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
+import { inPackage } from '../package.ts';
 
 /** One quality check: a query whose rows are its findings, and the comments at the head of its file. */
 export interface Check {
@@ -46,7 +47,10 @@ const headers = z.strictObject({
  * @throws BrokenCheck with the file and the comment
  */
 export function parseCheck(path: string, text: string, knownFeeds: readonly string[]): Check {
-  const refuse = (message: string, hint = 'docs/reference.md shows how to write a check file.'): never => {
+  const refuse = (
+    message: string,
+    hint = `How to write a check file: ${inPackage('docs/reference.md')}`,
+  ): never => {
     throw new BrokenCheck(`${path}: ${message}.`, { hint });
   };
   const query = text.trimEnd().replace(/;$/, '');

@@ -1,4 +1,5 @@
 import type { Feed } from '../feeds/feed.ts';
+import { inPackage } from '../package.ts';
 import type { CheckScope } from '../questions/job-sets.ts';
 import {
   type CheckFindings,
@@ -116,6 +117,7 @@ function unfinished(check: Check, error: unknown): Outcome {
   const line = error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
   throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {
     cause: error.cause,
-    hint: error.hint ?? 'A check is one query that reads; docs/reference.md shows what it can read.',
+    hint:
+      error.hint ?? `A check is one query that reads. What it can read: ${inPackage('docs/reference.md')}`,
   });
 }

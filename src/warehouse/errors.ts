@@ -184,7 +184,10 @@ export function namedDatabaseError(error: unknown): unknown {
     );
   if (code === '55P03') {
     const hint = 'End that session (pg_stat_activity shows it), and run the command again.';
-    return new LockHeld('For several minutes, another session has held a lock that gmsi needs.', { cause, hint });
+    return new LockHeld('For several minutes, another session has held a lock that gmsi needs.', {
+      cause,
+      hint,
+    });
   }
   if (code === '53100') {
     const hint = 'Make room and run the same command again; it continues where it stopped.';

@@ -292,7 +292,7 @@ function explained(error: unknown, at: string | undefined): unknown {
   const cause = isGone ? named.cause : error;
   if ((!isGone && (named !== error || named instanceof GmsiError)) || !(cause instanceof Error)) return named;
   if (cause.name === 'AbortError') return cause;
-  const restore = 'If somebody has dropped that, restore a backup (docs/deploying.md, "Backup and moving").';
+  const restore = `If somebody has dropped that, restore a backup (${inPackage('docs/deploying.md')}, "Backup and moving").`;
   return new ConfigError(`The warehouse could not be migrated: ${at ? `${at}.sql: ` : ''}${cause.message}`, {
     cause,
     hint: `Nothing was changed. ${isGone ? restore : 'To see the statement: gmsi migrate --verbose'}`,

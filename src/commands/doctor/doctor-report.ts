@@ -2,6 +2,7 @@ import { typed } from '../../config/typed.ts';
 import { ConfigError, GmsiError } from '../../errors.ts';
 import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
+import { inPackage } from '../../package.ts';
 import { describeValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
 import { describeDifferences, missingFrom } from '../../service/description.ts';
@@ -113,8 +114,7 @@ async function refuseGone(db: Warehouse, owner: string): Promise<void> {
   const { tables, views } = await missingParts(db);
   const gone = [...tables, ...views];
   if (gone.length === 0) return;
-  const restore =
-    'Restore a backup (docs/deploying.md, "Backup and moving"), or load into an empty database: what they contained is lost.';
+  const restore = `Restore a backup (${inPackage('docs/deploying.md')}, "Backup and moving"), or load into an empty database: what they contained is lost.`;
   throw new ConfigError(`somebody has dropped ${firstOf(gone, ', ')}`, {
     hint: tables.length > 0 ? restore : `As ${owner}: gmsi migrate, which makes views again.`,
   });

@@ -18,7 +18,7 @@ import { defaultServiceSettings } from '../../config/service-schema.ts';
 import { ConfigError, GmsiError, sentence } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
-import { build } from '../../package.ts';
+import { build, inPackage } from '../../package.ts';
 import { mostRequests } from '../../probe/ask.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
 import type { Client } from '../../service/client.ts';
@@ -285,6 +285,6 @@ async function checkEncryption({ db, address }: OpenWarehouse): Promise<Pick<Fin
   if (/^(127\.|::1$|localhost$)/.test(host)) return { found: 'none needed: this machine itself' };
   return {
     found: `none: anybody on the network path to ${host} can read the login exchange and the data`,
-    fix: 'Add ?sslmode=verify-full to DATABASE_URL (docs/operating.md, "The database").',
+    fix: `Add ?sslmode=verify-full to DATABASE_URL (${inPackage('docs/operating.md')}, "The database").`,
   };
 }
