@@ -224,7 +224,8 @@ export async function loadJob(
   { run, command, cap }: JobLoader,
 ): Promise<LoadSummary> {
   const limit = requestLimit(command, job.budget);
-  await using service = await openService(session, warehouse, job.service, limit, cap);
+  const ofJob = { ...session, log: session.log.child({ job: job.name }) };
+  await using service = await openService(ofJob, warehouse, job.service, limit, cap);
   let progress: Disposable | undefined;
   try {
     const { log, clock, stop } = session;

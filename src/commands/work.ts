@@ -74,7 +74,10 @@ export const work = gmsiCommand(
       leaseSeconds: config.leaseSeconds,
       storage: config.storage,
       identity: { command: 'work', run_by: runBy, version, concurrency },
-      openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
+      openService: (job, command) => {
+        const ofJob = { ...watched, log: log.child({ job: job.name }) };
+        return openService(ofJob, db, job.service, requestLimit(command, job.budget));
+      },
       readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
       usedRequests: () => usedRequests(db, countedAs(apiKey), monthOf(clock())),
     });

@@ -6,7 +6,7 @@ import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
 
-const { folder, setting } = await aPlaceForAll({ volume: 0.1 });
+const { folder, sandbox, setting } = await aPlaceForAll({ volume: 0.1 });
 
 beforeAll(async () => {
   await folder.write('jobs/job.yaml', jobFor(january));
@@ -85,6 +85,15 @@ it('prints completion scripts that may be sourced twice, and completes the names
   expect(stdout).toMatch(/^# bash completion for gmsi/);
   expect(stdout).not.toMatch(/^readonly/m);
   expect((await gmsiHere(['complete', '--', 'status', ''], setting)).stdout).toMatch(/^job\t/m);
+});
+
+it('names the job in what it logs of single requests', async () => {
+  sandbox.script([{ kind: 'server-error', status: 503, times: 1 }]);
+  const env = { ...setting.env, LOG_LEVEL: 'debug' };
+  const { stderr } = await gmsiHere(['backfill', 'job', '--full-refresh'], { ...setting, env });
+  const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+  const tries = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /Try 2 follows/.test(msg));
+  expect(tries).toMatchObject([{ job: 'job', path: expect.any(String) }]);
 });
 
 it('logs its progress every few seconds if there is no terminal, and not with --quiet', () => {

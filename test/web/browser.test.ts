@@ -551,7 +551,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await today.load('ended');
     await uncoverIn(today.db, '{[2026-10-20,)}');
     await today.open();
-    await textOf(today.summary).toMatch(/^1 good, 1 failing; last load/);
+    await textOf(today.summary).toMatch(/^2 jobs: 1 good, 1 failing; last load/);
     const late = today.cause(/food: 31\.\d days late/);
     await late.getByText(/All series are covered up to 2026-10-19; 5 days are allowed/).waitFor();
     await late.getByText('npx gmsi backfill food').waitFor();

@@ -62,11 +62,15 @@ function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[])
   const states = [...groupedBy(jobs, ({ state }) => state)];
   const counts = states.map(([state, of]) => `${number(of.length)} ${state}`).join(', ');
   const stand =
-    states.length === 1 && jobs.length > 1 ? `All ${number(jobs.length)} jobs: ${states[0]![0]}` : counts;
+    jobs.length === 1 ? `${jobs[0]!.job}: ${counts.slice(2)}` : `${number(jobs.length)} jobs: ${counts}`;
   const [last] = loads.filter(({ state }) => state !== 'running');
   const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
-  const to = days.length === jobs.length ? `; complete to ${days[0]}` : '';
-  return `${jobs.length === 1 ? `${jobs[0]!.job}: ${jobs[0]!.state}` : stand}${to}${last ? `; last load ${moment(last.ended_at)}` : ''}.`;
+  const parts = [
+    stand,
+    ...(days.length === jobs.length ? [`complete to ${days[0]}`] : []),
+    ...(last ? [`last load ${moment(last.ended_at)}`] : []),
+  ];
+  return `${parts.join('; ')}.`;
 }
 
 /** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
