@@ -140,6 +140,8 @@ async function replace(target: string, path: string): Promise<void> {
 export function unusable(out: string, cause: unknown): ConfigError {
   return new ConfigError(`The folder ${out} cannot be written: ${systemReason(cause)}`, {
     cause,
-    hint: `The export is written to ${dirname(resolve(out))} and then renamed, so that folder must be writable; in a container, it needs a volume.`,
+    hint:
+      `The export is written to ${dirname(resolve(out))} and then renamed, so that folder must be writable (in a container, it ` +
+      'needs a volume). Or name another one: with --out, or under exports in the job file.',
   });
 }
