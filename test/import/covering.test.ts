@@ -486,7 +486,14 @@ it.skipIf(isMoved)('a stop ends the wait for a locked warehouse', async ({ db, f
   await db.transaction().execute(async (trx) => {
     await sqlIn(trx)`lock table gmsi.headlines in access exclusive mode`;
     const running = runImport(db, [path], { stated: statedOfMany, stop: stop.signal });
-    setTimeout(() => stop.abort(), 200);
+    const waiting = async () =>
+      (
+        await sqlIn(trx)<{ many: number }>`
+          select count(*)::int as many from pg_locks join pg_database d on d.oid = database
+          where not granted and datname = current_database()`
+      )[0]!.many;
+    await expect.poll(waiting).toBeGreaterThan(0);
+    stop.abort();
     expect(await running).toMatchObject({ outcome: 'interrupted', loaded: 0 });
   });
   expect(await countRows(db, 'headlines')).toBe(0);
