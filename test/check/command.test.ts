@@ -10,6 +10,7 @@ import { sqlMarked } from '../docs/pages.ts';
 import { aWebhook } from '../observe/a-webhook.ts';
 import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
+import { isMoved } from '../support/moved-time.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
@@ -169,7 +170,7 @@ test('findings that somebody acknowledges no longer fail a check or raise its al
   expect(await look(...own)).toMatchObject({ code: 1, findings: 3, known: 0 });
 });
 
-test('findings that are not shown, or of a check that did not finish, are not acknowledged', async () => {
+test('findings that are not shown are not acknowledged', async () => {
   await folder.write('jobs/checks/own.sql', finding(['mon', 'tue', 'wed']));
   const known = ['check', 'month', '--known', 'own', '--reason', 'x'];
   expect(await run(...known, '--rows', '2')).toMatchObject({
@@ -178,7 +179,13 @@ test('findings that are not shown, or of a check that did not finish, are not ac
       /own has 3 findings in job month, and only 2 would be shown\.\n.* gmsi check month --known own --reason "…" --rows 3\n/,
     ),
   });
+  expect(await countRows(warehouse.db, 'known_findings')).toBe(0);
+});
+
+// With a moved clock, the server's timeouts do not end a sleep.
+test.skipIf(isMoved)('findings of a check that did not finish are not acknowledged', async () => {
   await folder.write('jobs/checks/own.sql', '-- check: x\n-- why: y\n\nselect pg_sleep(60)\n');
+  const known = ['check', 'month', '--known', 'own', '--reason', 'x'];
   expect(await run(...known, '--timeout', '1')).toMatchObject(says(2, 'own has no result for job month: '));
   expect(await countRows(warehouse.db, 'known_findings')).toBe(0);
 });

@@ -15,7 +15,7 @@ take() {
   cp -rL "$1" "$stage$1"
 }
 
-for name in node sh env ln rm chmod; do
+for name in node sh env ln rm chmod install; do
   program=$(command -v "$name")
   for file in "$program" $(ldd "$program" | grep -o '/[^ ]*'); do take "$file"; done
 done
