@@ -603,7 +603,7 @@ comment on column gmsi.alerts.alert_id is 'Number of the alert.';
 comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since, or the service does not list, or no longer lists, a name of the job · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · rows gone: days that had rows have none left · load failed: an error ended the last load · key refused: the service refuses the API key · export failed: an export after a load failed, and none has succeeded since · check failed: the last run of a check failed · fields changed: fields of the feed have appeared or vanished in the last 7 days (unknown_fields) · job file: a worker cannot read its file, and runs the last version that it could read.';
 comment on column gmsi.alerts.job is 'Name of the job file, without its ending.';
 comment on column gmsi.alerts.message is 'Text of the alert, as of seen_at.';
-comment on column gmsi.alerts.details is 'The same, as numbers.';
+comment on column gmsi.alerts.details is 'The same, with the causes (as gmsi status --json has them) or numbers.';
 comment on column gmsi.alerts.raised_at is 'When it was first noticed.';
 comment on column gmsi.alerts.seen_at is 'When it was last noticed.';
 comment on column gmsi.alerts.resolved_at is 'When the problem was found to be over; null until then.';
