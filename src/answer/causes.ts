@@ -132,7 +132,7 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
   const name = known.typedAs(job);
   const isRunning = standing.lastLoad?.is_running === true;
   const requests = known.requests.get(job.name) ?? null;
-  const again = { command: `gmsi backfill ${name}` };
+  const again = cureOf('temporary', name);
   // A running load loads all days again that it can, and without requests nothing can be loaded.
   const isUseless = (command: string) =>
     command === again.command && (isRunning || isSpent(standing, 'backfill'));

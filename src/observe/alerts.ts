@@ -234,7 +234,7 @@ const kinds = [
   'fields changed',
 ] as const;
 
-/** Returns the kind of alert that tells of a cause; `undefined` for what the next load cures, and for what is as somebody wants it. */
+/** Returns the kind of alert for a cause; `undefined` for what the next load cures, and for what is as somebody wants it. */
 function kindOfAlert({ code, severity, windows }: Cause): (typeof kinds)[number] | undefined {
   if (code === 'budget spent' || code === 'budget short') return 'budget';
   if (code === 'unknown name' || code === 'not listed' || (windows !== null && severity === 'failing'))

@@ -108,6 +108,13 @@ it('deletes pending and half-drained windows, too, but none that a load is drain
   expect(await windows()).toEqual(['Inflation-Food pending']);
 });
 
+it('says of each job that wants a window that it failed', async () => {
+  await folder.write('jobs/twin.yaml', job);
+  const failed = '2 windows failed, 2 series, such as US Elections';
+  expect((await told()).slice(0, 2)).toEqual([`food: ${failed}`, `twin: ${failed}`]);
+  await rm(join(folder.path, 'jobs/twin.yaml'));
+});
+
 it('wants no days before the history limit of a job', async () => {
   await folder.write('jobs/food.yaml', { ...job, start_date: '2020-01-01', history_limit: '2025-01-01' });
   expect((await run('repair', '--windows')).stdout).toMatch(/2 windows deleted/);
