@@ -76,13 +76,6 @@ export class ConfigError extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** A part of a job that does not match the service. */
-export abstract class JobMismatch extends GmsiError {
-  override readonly kind = 'job';
-  /** Returns the command that a person runs next, by the job's name. */
-  abstract readonly step: (job: string) => string;
-}
-
 /** Limits and permissions of the machine. Other errors of the operating system may be a bug. */
 const ofMachine = /^(uv_cwd|uv_os_homedir|EMFILE|ENFILE|ENOSPC|EDQUOT|EROFS|EACCES|EPERM|EIO)$/;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jobNameOf, typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { typed } from '../config/typed.ts';
+import { typed, typedOptions } from '../config/typed.ts';
 import { causeCodes } from '../errors.ts';
 import type { BrokenJob } from '../plan/list-jobs.ts';
 import type { Failures } from '../questions/coverage.ts';
@@ -129,7 +129,8 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
   const { job, problem, notListed, failures } = standing;
   const emptied = known.emptied.get(job.name);
   const of = { job: job.name, feed: job.feed };
-  const name = known.typedAs(job);
+  const file = known.typedAs(job);
+  const name = `${file}${typedOptions(job.part)}`;
   const isRunning = standing.lastLoad?.is_running === true;
   const requests = known.requests.get(job.name) ?? null;
   const again = cureOf('temporary', name);
@@ -149,7 +150,7 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
             'failing',
             of,
             { what: 'cannot run', why: problem.message },
-            { before: 'correct the job file', command: `gmsi validate ${name}`, isFree: true },
+            { before: 'correct the job file', command: `gmsi validate ${file}`, isFree: true },
           ),
         ]
       : []),
@@ -179,13 +180,13 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
               what: 'rows are gone',
               why: `${daysFrom(emptied.from, emptied.to)} had rows, and has none left.`,
             },
-            cureOfEmptied(emptied, name),
+            cureOfEmptied(emptied, file, job.part),
           ),
         ]
       : []),
     ...badEnd(standing, known),
     ...checked(known.checks, of, name),
-    ...idle(standing, name),
+    ...idle(standing, file),
     // Who is late lacks days.
     ...(problem || isRunning || (late && standing.scope) ? [] : missing(standing, load)),
   ];

@@ -1,3 +1,4 @@
+import type { JobPart } from '../config/job.ts';
 import { typedOptions } from '../config/typed.ts';
 import type { CauseCode } from '../errors.ts';
 import type { EmptiedDays } from '../questions/emptied.ts';
@@ -13,18 +14,18 @@ export interface Cure {
   readonly isFree?: boolean;
 }
 
+const again = (job: string) => ({ command: `gmsi backfill ${job}` });
+
 /** An edit of the job file, after which the next load tries the windows again. */
 const edited = (edit: string) => (job: string) => ({
   before: `${edit} in the job file`,
   command: `gmsi backfill ${job}`,
 });
 
-const again = (job: string) => ({ command: `gmsi backfill ${job}` });
-
 const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
   temporary: again,
   cursor: again,
-  unexpected: (job) => again(job),
+  unexpected: again,
   withdrawn: (job) => ({ command: `gmsi backfill ${job} --accept-retractions` }),
   refused: (job) => ({ command: `gmsi backfill ${job} --retry-refused` }),
   'too old': () => ({
@@ -42,11 +43,6 @@ const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
   'too large': edited('set a smaller service.page_size'),
 };
 
-/** Returns true if windows that failed so may be loaded by the next load, without a person. */
-export function isTemporary(cause: CauseCode | null): boolean {
-  return cures[cause ?? 'temporary'] === again;
-}
-
 /**
  * Returns what a person does so that windows are loaded that were not; test/commands/cures.test.ts tries it.
  * @param cause of the windows; `null` if they were never tried
@@ -56,9 +52,9 @@ export function cureOf(cause: CauseCode | null, job: string): Cure {
   return cures[cause ?? 'temporary'](job);
 }
 
-/** Returns what a person does so that rows that are gone are loaded again. */
-export function cureOfEmptied(range: EmptiedDays, job: string): Cure {
-  return { command: `gmsi backfill ${job} --full-refresh${typedOptions(range)}` };
+/** Returns what a person does so that rows that are gone are loaded again. @param part of the job */
+export function cureOfEmptied(range: EmptiedDays, job: string, part: JobPart = {}): Cure {
+  return { command: `gmsi backfill ${job} --full-refresh${typedOptions({ ...part, ...range })}` };
 }
 
 /** Says it in one line. */

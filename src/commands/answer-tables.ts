@@ -1,7 +1,7 @@
 import type { JobShown } from '../answer/answer.ts';
 import type { Cause } from '../answer/causes.ts';
 import { sayCure } from '../answer/cures.ts';
-import { type Columns, minute, number, sayingAsTyped, share, tableOf } from '../terminal/table.ts';
+import { type Columns, minute, nextStep, number, sayingAsTyped, share, tableOf } from '../terminal/table.ts';
 
 const styles = { good: 'green', working: 'green', behind: 'yellow', failing: 'red', stopped: 'red' } as const;
 
@@ -43,4 +43,12 @@ export function describeCauses(causes: readonly Cause[]): string {
     requests: ({ command, requests }) => (command === null ? '' : (requests ?? '?')),
   };
   return tableOf(causes, columns, { least: ['about'] });
+}
+
+/** Suggests the first command that cures something, unless a person has to do something before it; without a cause, another. */
+export function describeNext(causes: readonly Cause[], otherwise: string): string {
+  const cured = causes.filter(({ command, severity }) => command !== null && severity !== 'note');
+  const first = cured.find(({ code }) => code === 'series unknown') ?? cured[0];
+  if (!first) return nextStep(otherwise);
+  return first.before === null ? nextStep(first.command!.replace(/^gmsi /, '')) : '';
 }

@@ -1,4 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
+import { type Answer, answerReader } from '../answer/answer.ts';
 import {
   keepThisProcess,
   openService,
@@ -14,18 +15,11 @@ import { partOf } from '../config/part-of-job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { typed } from '../config/typed.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
-import { feedNamed } from '../feeds/catalog.ts';
 import { backfill as loadGaps, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
-import { withLearnedReading } from '../load/resolve-load.ts';
 import { syncUnlessRunning } from '../load/sync.ts';
 import { checkAlerts, watchKey } from '../observe/alerts.ts';
-import { completenessOfJob } from '../plan/completeness.ts';
-import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
-import { missingLists, scopeOf } from '../plan/scope.ts';
-import { failuresOf } from '../questions/coverage.ts';
-import { emptiedDays } from '../questions/emptied.ts';
 import { workersByJob } from '../questions/status.ts';
 import { requestLimit } from '../service/budget.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
@@ -33,16 +27,14 @@ import { wholeNumber } from '../terminal/arguments.ts';
 import { print, printError, printJson, snakeCased } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { asTyped, count, tableOf } from '../terminal/table.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
 import { isScheduled, jobInHand, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf, withJobs } from './command.ts';
 import {
+  describeAfter,
   describeHistoryLimit,
   describeSummary,
   type LoadSummary,
-  nextAfter,
   summaryAsJson,
 } from './load-summary.ts';
 import { forEachJob, type NamedJobs, namedJobs, reportBroken } from './named-jobs.ts';
@@ -142,9 +134,7 @@ interface JobLoader {
   readonly command: 'backfill' | 'sync';
   /** Limits the requests of all jobs together. */
   readonly cap?: (permits: Permits) => Permits;
-  readonly run: (
-    context: LoadContext,
-  ) => Promise<Omit<LoadSummary, 'job' | 'completeness' | 'emptied' | 'failures' | 'today' | 'budget'>>;
+  readonly run: (context: LoadContext) => Promise<Omit<LoadSummary, 'job' | 'today' | 'budget'>>;
 }
 
 /** Runs jobs one by one, prints a summary of each and returns the exit code. */
@@ -164,7 +154,7 @@ async function loadJobs(
   const watched = { ...session, onClientEvent: key.onClientEvent };
   const by = { warehouse: warehouse.patient, process };
   try {
-    return await loadEach(watched, by, { ...named, jobs: parts }, loader, options);
+    return await loadEach(watched, by, { ...named, jobs: parts }, loader);
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -180,10 +170,11 @@ async function loadEach(
   by: Pick<LoadContext, 'warehouse' | 'process'>,
   { jobs, broken }: NamedJobs,
   loader: JobLoader,
-  options: SyncOptions,
 ): Promise<number> {
   const codes = [reportBroken(broken)];
-  const summaries: object[] = broken.map(({ path, error }) => failedAsJson(typedJob(path), error));
+  const summaries: { readonly job: string }[] = broken.map(({ path, error }) =>
+    failedAsJson(typedJob(path), error),
+  );
   const loaded: LoadSummary[] = [];
   for (const job of jobs) {
     let summary: LoadSummary;
@@ -207,12 +198,20 @@ async function loadEach(
     // A refused key or an interrupt would end the next jobs, too.
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
-  if (session.json) printJson(snakeCased({ jobs: summaries }));
-  else print(nextAfter(loaded, options));
+  const read = answerReader(by.warehouse, { ...session.config, clock: session.clock, cwd: process.cwd() });
+  const answer = await read(loaded.map(({ job }) => job));
+  if (session.json)
+    printJson(snakeCased({ jobs: summaries.map((one) => withState(one, answer)), causes: answer.causes }));
+  else print(describeAfter(answer.causes, loaded, loader.command));
   return worst(codes);
 }
 
-function failedAsJson(job: string, error: unknown): object {
+/** Adds how a job stands after its load to what the load did. */
+function withState(summary: { readonly job: string }, { jobs }: Answer): object {
+  return { ...jobs.find(({ job }) => job === summary.job), ...summary };
+}
+
+function failedAsJson(job: string, error: unknown) {
   return { job, outcome: 'failed', error: (error as Error).message };
 }
 
@@ -234,26 +233,10 @@ export async function loadJob(
     };
     const result = await run({ job, warehouse, ...service, process, log, clock, stop, onStart });
     const budget = { used: await service.used(), limit };
-    const after = await loadedAfter(session, warehouse, job);
-    return { ...result, job, ...after, today: today(session), budget };
+    return { ...result, job, today: today(session), budget };
   } finally {
     progress?.[Symbol.dispose]();
   }
-}
-
-/** Returns what of a job's period is loaded, and whether its rows are there; nothing if its series are not known. */
-async function loadedAfter(session: Session, warehouse: Warehouse, job: Job) {
-  const lookups = await readLookups(warehouse);
-  const feed = feedNamed(job.feed);
-  if (missingLists(feed, lookups).length > 0)
-    return { completeness: undefined, emptied: undefined, failures: undefined };
-  const { job: inForce } = await withLearnedReading(warehouse, job);
-  const scope = scopeOf(inForce, wantedDays(inForce, today(session))!, lookups);
-  return {
-    completeness: await completenessOfJob(warehouse, inForce, scope, today(session)),
-    emptied: await emptiedDays(warehouse, feed.table, scope),
-    failures: await failuresOf(warehouse, [scope]),
-  };
 }
 
 /** Plans backfills and queues them for the workers: `gmsi backfill <job>… --enqueue`. */

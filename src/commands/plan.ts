@@ -1,3 +1,4 @@
+import { cureOfEmptied } from '../answer/cures.ts';
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -17,7 +18,7 @@ import {
 import { listedPart, notListed } from '../plan/not-listed.ts';
 import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf, settlingPart } from '../plan/scope.ts';
-import { emptiedDays } from '../questions/emptied.ts';
+import { type EmptiedDays, emptiedDays } from '../questions/emptied.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -30,6 +31,7 @@ import {
   minute,
   nextStep,
   number,
+  sayingAsTyped,
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -38,7 +40,7 @@ import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf, withJobs } from './command.ts';
-import { describeEmptied, describeHistoryLimit, describeSettling } from './load-summary.ts';
+import { describeHistoryLimit, describeSettling } from './load-summary.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
 const define = (plan: Command) =>
@@ -179,7 +181,7 @@ function describe(session: Session, planned: PlannedJob): string {
           `a load requests at most ${askedAgain} again (all with --retry-refused)`
         : undefined,
     ],
-    ['rows gone', planned.emptied && describeEmptied(planned.emptied, job.path)],
+    ['rows gone', planned.emptied && describeEmptied(planned.emptied, job)],
     ['retractions', planned.retractions],
     ['end_date', describeReading(planned.endDate)],
     [
@@ -205,6 +207,11 @@ function describe(session: Session, planned: PlannedJob): string {
           : `about ${minute(end)} UTC if started now`,
     ],
   ])}${schedule ? `\n\n${describeSchedule(job, schedule)}` : ''}`;
+}
+
+function describeEmptied(range: EmptiedDays, { path, part }: Job): string {
+  const again = sayingAsTyped(cureOfEmptied(range, typedJob(path), part).command);
+  return `${daysFrom(range.from, range.to)} had rows, and has none left. To load them again: ${again}`;
 }
 
 function asJson(session: Session, planned: PlannedJob): object {

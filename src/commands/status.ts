@@ -23,7 +23,7 @@ import {
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { describeCauses, describeJobs } from './answer-tables.ts';
+import { describeCauses, describeJobs, describeNext } from './answer-tables.ts';
 import { budgetsOf, describeBudget, requestColumns } from './budget.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 import { describeHistoryLimit, describeSettling } from './load-summary.ts';
@@ -126,14 +126,8 @@ function describe(status: Status): string {
   return sections.filter((text) => text).join('\n\n');
 }
 
-/** Suggests the first command that cures something, or what it would cost; without a cause, a check. */
 function nextOf({ jobs, causes }: Answer): string {
-  if (jobs.length === 0) return nextStep('init');
-  const cured = causes.filter(({ command, severity }) => command !== null && severity !== 'note');
-  const first = cured.find(({ code }) => code === 'series unknown') ?? cured[0];
-  if (!first) return nextStep(`check ${typedJob(jobs[0]!.path)}`);
-  if (first.before !== null) return '';
-  return nextStep(first.command!.replace(/^gmsi /, '').replace(/^backfill (?=\S+$)/, 'plan '));
+  return jobs.length === 0 ? nextStep('init') : describeNext(causes, `check ${typedJob(jobs[0]!.path)}`);
 }
 
 /** Returns what of a named job's period is loaded in detail; `undefined` if its series are not known. */

@@ -38,6 +38,14 @@ export type Locate = (field: FieldPath, atKey?: boolean) => FilePosition;
 /** A job file as plain values that can be stored, without its secrets. */
 export type JobDefinition = Readonly<Record<string, unknown>>;
 
+/** The days (UTC) and series to which the options of a command limit a job; without options, nothing is limited. */
+export interface JobPart extends Partial<Readonly<Record<Dimension, readonly string[] | undefined>>> {
+  /** `YYYY-MM-DD` */
+  readonly from?: string | undefined;
+  /** `YYYY-MM-DD`, inclusive. */
+  readonly to?: string | undefined;
+}
+
 /**
  * A job file, read and checked, not yet resolved against the lookups. job-keys.ts describes the keys of the file. Durations are
  * in days, those of `service` in milliseconds.
@@ -52,8 +60,8 @@ export type Job = CamelCased<Omit<JobFile, KeysReadFurther>> & {
   readonly definition: JobDefinition;
   /** For each dimension of its feed: names or globs from a lookup, or the whole lookup. */
   readonly selections: Readonly<Record<Dimension, 'all' | readonly string[] | undefined>>;
-  /** For each dimension that a command limits, names or globs that select from the job's own; empty for the whole job. */
-  readonly only: Readonly<Partial<Record<Dimension, readonly string[] | undefined>>>;
+  /** To what a command limits it; empty for the whole job. */
+  readonly part: JobPart;
   /** Empty if the feed has no match type. */
   readonly matchType: string;
   /** Each requested combination of further parameters; one empty text if there are none. */

@@ -1,15 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { ConfigError } from '../errors.ts';
 import type { Dimension } from '../feeds/feed.ts';
-import type { Job } from './job.ts';
-
-/** The days (UTC) and series to which the options of a command limit a job; without options, nothing is limited. */
-export interface JobPart extends Partial<Readonly<Record<Dimension, readonly string[]>>> {
-  /** `YYYY-MM-DD` */
-  readonly from?: string;
-  /** `YYYY-MM-DD`, inclusive. */
-  readonly to?: string;
-}
+import type { Job, JobPart } from './job.ts';
 
 /**
  * Limits a job to a part of its days and series.
@@ -21,9 +13,9 @@ export function partOf(
   { from, to, country, topic, ticker }: JobPart,
   today: Temporal.PlainDate,
 ): Job {
-  const only = { country, topic, ticker };
-  for (const dimension of Object.keys(only) as Dimension[]) {
-    if (only[dimension] === undefined || job.selections[dimension] !== undefined) continue;
+  const part = { from, to, country, topic, ticker };
+  for (const dimension of ['country', 'topic', 'ticker'] as Dimension[]) {
+    if (part[dimension] === undefined || job.selections[dimension] !== undefined) continue;
     throw new ConfigError(`--${dimension}: the feed of ${job.name}, ${job.feed}, has no ${dimension}.`);
   }
   const startDate = from === undefined ? job.startDate : Temporal.PlainDate.from(from);
@@ -42,5 +34,5 @@ export function partOf(
       `The period of ${job.name}, ${job.startDate} to ${job.endDate}, does not include ${outside}.`,
       { hint: `To load other days, change start_date or end_date in ${job.path}.` },
     );
-  return { ...job, startDate, endDate, only };
+  return { ...job, startDate, endDate, part };
 }

@@ -43,7 +43,7 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
     locate,
     definition: storable(value as JobDefinition),
     selections: { country: countries, topic: topics, ticker: tickers },
-    only: {},
+    part: {},
     matchType: match_type ?? feed.matchTypes[0] ?? '',
     variants: variantsOf(feed, file),
     historyLimit: history_limit && { reach: history_limit, by: 'job' },

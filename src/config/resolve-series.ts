@@ -88,7 +88,7 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
 /** Returns the names without duplicates, and only those to which a command limits the job. */
 function partOfNames(job: Job, dimension: Dimension, names: readonly string[]): string[] {
   const ofJob = [...new Set(names)];
-  const only = job.only[dimension];
+  const only = job.part[dimension];
   if (only === undefined) return ofJob;
   const kept = new Set(
     only.flatMap((text) => {

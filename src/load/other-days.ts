@@ -1,5 +1,5 @@
 import { longestRequestDays } from '../config/job.ts';
-import { JobMismatch } from '../errors.ts';
+import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { daysFrom } from '../terminal/table.ts';
 import type { WindowRequest } from './fetch-page.ts';
@@ -31,9 +31,9 @@ function beginOf(date: string): number {
 }
 
 /** Most records of a page are of days that were not requested. Its window fails before more pages waste requests. */
-export class WrongDays extends JobMismatch {
+export class WrongDays extends GmsiError {
+  override readonly kind = 'job';
   override readonly causeCode = 'other days';
-  override readonly step = (job: string) => `doctor --probe --job ${job}`;
 }
 
 /**

@@ -1,11 +1,11 @@
-import { JobMismatch } from '../errors.ts';
+import { GmsiError } from '../errors.ts';
 import { completenessOf } from '../questions/status.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 
 /** Names of a job have left the service's lists. Their series are not loaded; the others are. */
-export class NotListed extends JobMismatch {
-  override readonly step = () => 'lookups';
+export class NotListed extends GmsiError {
+  override readonly kind = 'job';
   readonly names: readonly string[];
 
   constructor(names: readonly string[]) {

@@ -64,6 +64,16 @@ function told(changes: Partial<JobStanding> = {}, known: Partial<Known> = {}) {
 const refusal = { kind: 'key refused', job: 'test', message: 'It answered 403.', raised_at: '' };
 const missing = { completeness: { ...whole, is_complete: false, complete: 0, covered: 255 } };
 
+it('repeats the options that limit a job in the command that loads it', () => {
+  const part = { from: '2026-01-01', to: '2026-02-01', country: ['US'] };
+  const emptied = new Map([['test', { from: '2026-01-05', to: '2026-01-06' }]]);
+  const { causes } = told({ ...missing, job: { ...aJob(), part } }, { emptied });
+  expect(causes.map(({ command }) => command)).toEqual([
+    'gmsi backfill test --full-refresh --from 2026-01-05 --to 2026-01-06 --country US',
+    'gmsi backfill test --from 2026-01-01 --to 2026-02-01 --country US',
+  ]);
+});
+
 it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
   ['nothing if all is well', {}, {}, undefined],
   ['nothing of a job that may be as late as it is', { lagSeconds: 5 * day }, {}, undefined],

@@ -71,7 +71,7 @@ describe('a part of a job', () => {
     const { code, stdout } = await gmsi('sync', 'january');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^january: nothing to sync, because its period is over, .*\n\nNext: gmsi plan january\n/,
+      /^january: nothing to sync, because its period is over, .*\n\nNext: gmsi check january\n/,
     );
   });
 

@@ -75,11 +75,11 @@ it('ends a sync of a job that lacks days with what is missing and the command th
   const { stdout, code } = await run('sync', 'desk');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^missing +196 of 196 days of the job from [\d-]+ to [\d-]+; 0 of 2 series are complete\. To load them: gmsi backfill desk$/m,
+    /\nTo do\n.*\ndesk +10\d\.\d days late +At least one series has no covered day yet.* gmsi backfill desk +\d+\n\nNext/,
   );
   expect(stdout).toMatch(/\nNext: gmsi backfill desk\n$/);
   const loaded = await run('backfill', 'desk');
-  expect(loaded.stdout).not.toMatch(/^missing/m);
+  expect(loaded.stdout).not.toMatch(/^To do$/m);
   expect(loaded.stdout).toMatch(/\nNext: gmsi check desk\n$/);
   expect((await run('sync', 'desk')).stdout).toMatch(/\nNext: gmsi check desk\n$/);
   expect(await told('desk')).toMatchObject({
