@@ -282,7 +282,7 @@ function idle(standing: JobStanding, name: string): Cause[] {
     }
   }
   if (work.isPaused) {
-    const told = { what: 'paused by an operator', why: 'Nothing scheduled or queued of it runs.' };
+    const told = { what: 'paused by an operator', why: 'None of its scheduled or queued loads run.' };
     causes.push(cause('paused', 'stopped', of, told, { command: `gmsi job resume ${name}`, isFree: true }));
   }
   if (!work.isPaused && work.isScheduled && work.workers === 0 && !lastLoad?.is_running) {

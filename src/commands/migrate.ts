@@ -11,7 +11,7 @@ const define = (command: Command) =>
     .argument('[what]', '"status" only shows which migrations are applied')
     .option(
       '--force',
-      'upgrade even while processes of the older program work, which may fail or load days twice',
+      'upgrade even while processes of the older version run; they may fail or load days twice',
     )
     .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'));
 
@@ -43,7 +43,7 @@ const command = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session, w
     const did =
       lacked.length > 0
         ? `applied ${lacked.join(', ')}`
-        : 'the schema is current; its functions, views and grants were made again';
+        : 'the schema is current; its functions, views and grants were recreated';
     return `${description}: ${did}\n${rolesScript(missing)}${nextStep('doctor')}`;
   });
 });

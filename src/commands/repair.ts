@@ -94,7 +94,7 @@ async function repairWindows(
   const { leaseSeconds } = session.config;
   const known = await wantedByJobs(db, { cwd: process.cwd(), today: today(session), leaseSeconds });
   if ('unknown' in known) {
-    throw new ConfigError(`Nobody can say which windows no job wants: ${known.unknown}.`, {
+    throw new ConfigError(`Cannot tell which windows no job wants: ${known.unknown}.`, {
       hint: 'Run it in the folder of your jobs, once each of them can be read.',
     });
   }

@@ -95,7 +95,7 @@ export function compareDays(
   const what = isNone ? `none of its ${of} records is` : `${some} of its ${of} records are not`;
   return {
     outside,
-    contradiction: `${what} of ${daysFrom(whole.from, whole.to)}; its records are of ${daysFrom(found.from, found.to)}`,
+    contradiction: `${what} of ${daysFrom(whole.from, whole.to)}; its records are from ${daysFrom(found.from, found.to)}`,
   };
 }
 

@@ -105,7 +105,7 @@ export async function importFile(
       return await readOn(load, { file, placement, madeAt }, claimed, onBytes, onCommit);
     } catch (error) {
       if (!(error instanceof ClaimLost) || losses === mostLosses) throw error;
-      load.log.warn({ file: file.name }, 'the file is not where it was left; reading on from where it is');
+      load.log.warn({ file: file.name }, 'the file was moved; reading on from its new place');
     }
   }
 }
@@ -122,7 +122,7 @@ async function claimOnceFree({ warehouse, process, loadId, log, stop }: FileLoad
     if (!isSaid)
       log.info(
         { file: file.name },
-        `another import reads this file; waiting until it has, or its lease of ${process.leaseSeconds} s runs out`,
+        `another import is reading this file; waiting until it ends, or until its lease of ${process.leaseSeconds} s runs out`,
       );
     await sleep(pollInterval, undefined, { signal: stop });
   }

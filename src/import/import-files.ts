@@ -148,7 +148,7 @@ async function refuseNamedSince(warehouse: Warehouse, knownAt: string): Promise<
   if (!later) return;
   throw new ConfigError(
     `--known-at ${knownAt} is before the moment ${later.name}, and would change what was known then.`,
-    { hint: `Import without --known-at, or free the name: gmsi snapshot ${later.name} --remove` },
+    { hint: `Import without --known-at, or remove the name: gmsi snapshot ${later.name} --remove` },
   );
 }
 

@@ -199,8 +199,8 @@ const tooMany =
   'Repair the file, or name its columns as the service does';
 
 const otherDays =
-  'they are loaded, but the days do not count as covered. Correct their times, or state the days that they are ' +
-  'of (--from and --to, or the name)';
+  'they are loaded, but the days do not count as covered. Correct their times, or state their days ' +
+  '(--from and --to, or the name of the file)';
 
 /** Opens one DuckDB for all Parquet files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {

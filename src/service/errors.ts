@@ -99,7 +99,7 @@ export class KeyRefused extends GmsiError {
     super(`The service refused the API key with ${status}: ${words}`, {
       hint:
         status === 402
-          ? 'Ask the vendor what is to be paid for the key.'
+          ? 'Ask the vendor whether a payment for the key is due.'
           : 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
     });
     this.status = status;

@@ -42,7 +42,7 @@ export async function migrate(
   if (isCurrent && !again) return [];
   await checkOwner(
     warehouse,
-    isCurrent ? 'Only the owner of the schema can define what is in it again' : isOlder,
+    isCurrent ? 'Only the owner of the schema can recreate its functions and views' : isOlder,
   );
   let noted: readonly string[] = [];
   let at: string | undefined;

@@ -66,7 +66,7 @@ export async function openJobFiles(
     const cause = { job: name, kind: 'job file' } as const;
     if ('problem' in read) {
       if (read.problem === known.problem) return;
-      const goesOn = known.good ? 'its last version that could be read goes on' : 'the job is not run';
+      const goesOn = known.good ? 'its last readable version stays in use' : 'the job is not run';
       const message = `The file of job ${name} cannot be read, so ${goesOn}: ${read.problem}`;
       await raiseAlert(warehouse, cause, { message, details: {} });
       log.error({ job: name, why: read.problem }, `a job file cannot be read; ${goesOn}`);
@@ -89,7 +89,7 @@ export async function openJobFiles(
     const isForgotten = await change(path, undefined, process, async () =>
       good ? forgetJob(warehouse, name, process) : true,
     );
-    const goesOn = isForgotten ? 'the job is not run any more' : 'other workers that have the file go on';
+    const goesOn = isForgotten ? 'the job no longer runs' : 'other workers that have the file go on';
     log.info({ job: name }, `a job file was removed; ${goesOn}`);
   }
 

@@ -203,7 +203,7 @@ describe('days that are stated', () => {
         refused: [
           {
             why: expect.stringMatching(
-              /^none of its 60 records is of 2023-05-01 to 2023-05-31; its records are of 1976-05-01 to 1976-05-30: they are loaded, but/,
+              /^none of its 60 records is of 2023-05-01 to 2023-05-31; its records are from 1976-05-01 to 1976-05-30: they are loaded, but/,
             ),
           },
         ],

@@ -87,7 +87,7 @@ it('takes new, changed and removed job files, and says so once', async ({ wareho
   expect(load).toEqual({ last_day: '2024-01-10' });
 
   await rm(worker.path('second.yaml'));
-  expect((await worker.said('second', 3))[2]).toBe('a job file was removed; the job is not run any more');
+  expect((await worker.said('second', 3))[2]).toBe('a job file was removed; the job no longer runs');
   expect(await scheduled(db)).toEqual(['first sync 0 0 1 1 *']);
   expect(await running(db)).toEqual([['first']]);
   await aRound(db);
@@ -106,7 +106,7 @@ it('goes on with the last readable version, and raises an alert', async ({ wareh
   await worker.write('jobs/good.yaml', 'feed: gmsi-headlins\n');
   await worker.write('jobs/new.yaml', 'feed: gmsi-headlins\n');
   expect(await worker.said('good')).toEqual([
-    'a job file cannot be read; its last version that could be read goes on',
+    'a job file cannot be read; its last readable version stays in use',
   ]);
   expect(await worker.said('new')).toEqual(['a job file cannot be read; the job is not run']);
   expect(await alerts()).toMatchObject([
@@ -130,7 +130,7 @@ it('goes on with the last readable version, and raises an alert', async ({ wareh
 
   // As with a disk that is not mounted.
   await rename(worker.path('.'), worker.path('../elsewhere'));
-  expect((await worker.said('good', 3))[2]).toMatch(/cannot be read; its last version/);
+  expect((await worker.said('good', 3))[2]).toMatch(/cannot be read; its last readable version/);
   expect(await scheduled(db)).toEqual(['good sync 0 0 1 1 *', 'new sync 0 0 1 1 *']);
   await mkdir(worker.path('.'));
   expect((await worker.said('good', 4))[3]).toMatch(/was removed/);

@@ -116,7 +116,7 @@ async function refuseGone(db: Warehouse, owner: string): Promise<void> {
   if (gone.length === 0) return;
   const restore = `Restore a backup (${inPackage('docs/deploying.md')}, "Backup and moving"), or load into an empty database: what they contained is lost.`;
   throw new ConfigError(`somebody has dropped ${firstOf(gone, ', ')}`, {
-    hint: tables.length > 0 ? restore : `As ${owner}: gmsi migrate, which makes views again.`,
+    hint: tables.length > 0 ? restore : `As ${owner}: gmsi migrate, which recreates views.`,
   });
 }
 
@@ -151,7 +151,7 @@ async function privileges(db: Warehouse): Promise<string> {
 
 async function logins(db: Warehouse): Promise<Told> {
   const names = await compiledLogins(db);
-  if (names.length === 0) return 'none reads with plans that PostgreSQL compiles (JIT)';
+  if (names.length === 0) return 'off for every login that reads';
   return {
     found: `queries of ${firstOf(names, ', ')} may take minutes, because PostgreSQL compiles their plans (JIT)`,
     fix: names.map((name) => `alter role ${name} set jit = off;`).join(' '),
