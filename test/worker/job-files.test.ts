@@ -132,6 +132,7 @@ it('goes on with the last readable version, and raises an alert', async ({ wareh
   await rename(worker.path('.'), worker.path('../elsewhere'));
   expect((await worker.said('good', 3))[2]).toMatch(/cannot be read; its last readable version/);
   expect(await scheduled(db)).toEqual(['good sync 0 0 1 1 *', 'new sync 0 0 1 1 *']);
+  await worker.said('new', 3);
   await mkdir(worker.path('.'));
   expect((await worker.said('good', 4))[3]).toMatch(/was removed/);
   await worker.said('new', 4);
