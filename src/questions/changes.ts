@@ -37,7 +37,11 @@ export type ChangesAsked = Asked<typeof changesAsked>;
 /** The mean score of a period, compared with an earlier one, and what it adds to the move of all series together. */
 export const changeRow = z.object({
   country: text,
-  topic: text.describe('Neither country nor topic: all series together.'),
+  topic: text.describe('Neither country nor topic: all series together, or the others.'),
+  others: z
+    .int()
+    .nullable()
+    .describe('Of how many further series, countries or topics the row is the sum; null if it is not.'),
   mean: score,
   headlines: z.int().describe('With a score.'),
   mean_before: score,
@@ -60,7 +64,7 @@ export const changeRow = z.object({
   before_to: z.string().describe('… and its last day, inclusive.'),
 });
 
-/** Most rows of an answer, without that of all series together. */
+/** Most rows of an answer, without those of all series together and of the others. */
 const mostChanges = 500;
 
 /** The least days with headlines from which a standard error follows. */
@@ -80,10 +84,13 @@ function periodsOf({ from, to, against }: MoveAsked) {
     last,
     beforeFirst,
     beforeLast,
-    /** The two periods, which may overlap, as rows of SQL. */
-    rows: sql`(values (true, ${first}, ${last}), (false, ${beforeFirst}, ${beforeLast})) as period (is_now, first, last)`,
+    isNow: sql`day between ${first} and ${last}`,
+    /** The earlier period, which may overlap the later one. */
+    isBefore: sql`day between ${beforeFirst} and ${beforeLast}`,
   };
 }
+
+type Periods = ReturnType<typeof periodsOf>;
 
 function ofSeries({ country, topic, match_type }: MoveAsked): RawBuilder<boolean> {
   const isIn = (column: string, values: readonly string[]) =>
@@ -114,51 +121,48 @@ function partOfMove(part: string, total: string): RawBuilder<number> {
   return sql`${apart('s', 'n')} - ${apart('s0', 'n0')}`;
 }
 
-/** Count and sum of the scores of both periods. */
-function sumsOf(count: RawBuilder<unknown>, sum: RawBuilder<unknown>): RawBuilder<unknown> {
-  const part = (is: RawBuilder<unknown>) =>
-    [
-      sql`coalesce(sum(${count}) filter (where ${is}), 0)::int`,
-      sql`coalesce(sum(${sum}) filter (where ${is}), 0)`,
-    ] as const;
-  const [[n, s], [n0, s0]] = [part(sql`is_now`), part(sql`not is_now`)];
-  return sql`${n} as n, ${s} as s, ${n0} as n0, ${s0} as s0`;
+/** Returns a sum over each of the two periods. */
+function inBoth({ isNow, isBefore }: Periods, value: RawBuilder<unknown>) {
+  return [isNow, isBefore].map((is) => sql`coalesce(sum(${value}) filter (where ${is}), 0)`) as [
+    RawBuilder<number>,
+    RawBuilder<number>,
+  ];
 }
 
-/** Returns what changed most, in standard errors, after a row of all series together. */
-export function sentimentChanges(asked: ChangesAsked) {
+/** Count and sum of the scores of both periods. */
+function sumsOf(periods: Periods, count: RawBuilder<unknown>, sum: RawBuilder<unknown>): RawBuilder<unknown> {
+  const [[n, n0], [s, s0]] = [inBoth(periods, count), inBoth(periods, sum)];
+  return sql`${n}::int as n, ${s} as s, ${n0}::int as n0, ${s0} as s0`;
+}
+
+/**
+ * Returns the tables of SQL that end in `changed`: a row of each part, and one of all of them (`is_all`), also without headlines.
+ * Reads each day once, because a warehouse has thousands of series.
+ */
+function changedParts(asked: ChangesAsked, periods: Periods): RawBuilder<unknown> {
   const { model, of } = asked;
   const type = model === 'semantic' ? 'semantic_sentiment' : model;
-  const periods = periodsOf(asked);
   const country = of === 'topic' ? sql`''` : sql`country`;
   const topic = of === 'country' ? sql`''` : sql`topic`;
-  const daysAndSums = sql`sum(sum ^ 2 / count) as squares, count(*) as days, ${sumsOf(sql`count`, sql`sum`)}`;
+  const both = (value: RawBuilder<unknown>) => sql.join(inBoth(periods, value), sql` + `);
+  const daysAndSums = sql`${both(sql`sum ^ 2 / count`)} as squares, ${both(sql`1`)} as days,
+               ${sumsOf(periods, sql`count`, sql`sum`)}`;
   const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
-  return question(
-    changeRow,
-    `Change of ${aboutMove(asked)}`,
-    sql`
-      with by_day as (
-        select ${country} as country, ${topic} as topic, is_now, day, sum(sentiment_sum) as sum, sum(headline_count) as count
-        from ${periods.rows}
-        join gmsi.sentiment_daily on day between first and last
+  return sql`by_day as (
+        select ${country} as country, ${topic} as topic, day, sum(sentiment_sum) as sum, sum(headline_count) as count
+        from gmsi.sentiment_daily
         where ${ofSeries(asked)} and sentiment_type = ${type} and headline_count > 0
-        group by grouping sets ((1, 2, 3, 4), (3, 4))
+          and (${periods.isNow} or ${periods.isBefore})
+        group by 1, 2, day
       ), compared as (
-        select country, topic, ${daysAndSums} from by_day where country is not null group by country, topic
+        select false as is_all, country, topic, ${daysAndSums} from by_day group by country, topic
         union all
-        -- One row, also without headlines.
-        select null, null, ${daysAndSums} from by_day where country is null
-      ), changed as (
-        select part.*, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before,
-               s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
-               case when days >= ${sql.lit(leastDays)}
-                    then sqrt(greatest(0, squares - coalesce(s ^ 2 / nullif(n, 0), 0) - coalesce(s0 ^ 2 / nullif(n0, 0), 0))
-                              / (days - 2) * (1.0 / nullif(n, 0) + 1.0 / nullif(n0, 0))) end as error
-        from compared as part
+        select true, '', '', ${daysAndSums}
+        from (select day, sum(sum) as sum, sum(count) as count from by_day group by day) as all_by_day
       ), states as (
-        select country, topic, ${stateOfAll('state')} as state, ${stateOfAll('state_before')} as state_before
+        select country is null as is_all, coalesce(country, '') as country, coalesce(topic, '') as topic,
+               ${stateOfAll('state')} as state, ${stateOfAll('state_before')} as state_before
         from (
           select ${country} as country, ${topic} as topic, covered, settling, partial
           from gmsi.series_states
@@ -169,20 +173,46 @@ export function sentimentChanges(asked: ChangesAsked) {
                  ${stateIn(periods.beforeFirst, periods.beforeLast)} as state_before
         ) as each
         group by grouping sets ((country, topic), ())
+      ), changed as (
+        select *, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before, change / nullif(error, 0) as z
+        from (
+          select is_all, country, topic, days, n, s, n0, s0, s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
+                 coalesce(state, case when n > 0 then 'partial' else 'not loaded' end) as state,
+                 coalesce(state_before, case when n0 > 0 then 'partial' else 'not loaded' end) as state_before,
+                 case when days >= ${sql.lit(leastDays)}
+                      then sqrt(greatest(0, squares - coalesce(s ^ 2 / nullif(n, 0), 0) - coalesce(s0 ^ 2 / nullif(n0, 0), 0))
+                                / (days - 2) * (1.0 / nullif(n, 0) + 1.0 / nullif(n0, 0))) end as error
+          from compared left join states using (is_all, country, topic)
+        ) as part
+      )`;
+}
+
+/** Returns what changed most, in standard errors, after a row of all series together; a last row sums up the others. */
+export function sentimentChanges(asked: ChangesAsked) {
+  const periods = periodsOf(asked);
+  return question(
+    changeRow,
+    `Change of ${aboutMove(asked)}`,
+    sql`
+      with ${changedParts(asked, periods)}, ranked as (
+        select *, row_number() over (order by is_all desc, abs(z) desc nulls last, abs(change) desc nulls last, country, topic) as place
+        from changed
+      ), shown as (
+        select place, country, topic, null::int as others, n, s, n0, s0, z, state, state_before
+        from ranked where place <= ${sql.lit(mostChanges + 1)}
+        union all
+        select ${sql.lit(mostChanges + 2)}, '', '', count(*)::int, sum(n)::int, sum(s), sum(n0)::int, sum(s0), null,
+               coalesce(${stateOfAll('state')}, 'not loaded'), coalesce(${stateOfAll('state_before')}, 'not loaded')
+        from ranked where place > ${sql.lit(mostChanges + 1)}
+        having count(*) > 0
       )
-      select nullif(part.country, '') as country, nullif(part.topic, '') as topic, part.mean, part.n as headlines,
-             part.mean_before, part.n0 as headlines_before, part.change,
-             ${partOfMove('part', 'total')} as contribution,
-             part.change / nullif(part.error, 0) as z,
-             coalesce(state, case when part.n > 0 then 'partial' else 'not loaded' end) as state,
-             coalesce(state_before, case when part.n0 > 0 then 'partial' else 'not loaded' end) as state_before,
+      select nullif(part.country, '') as country, nullif(part.topic, '') as topic, others,
+             part.s / nullif(part.n, 0) as mean, part.n as headlines, part.s0 / nullif(part.n0, 0) as mean_before,
+             part.n0 as headlines_before, part.s / nullif(part.n, 0) - part.s0 / nullif(part.n0, 0) as change,
+             ${partOfMove('part', 'total')} as contribution, z, state, state_before,
              ${periods.beforeFirst}::text as before_from, ${periods.beforeLast}::text as before_to
-      from changed as part
-      cross join (select * from compared where country is null) as total
-      left join states on states.country is not distinct from part.country and states.topic is not distinct from part.topic
-      order by part.country is not null, abs(part.change / nullif(part.error, 0)) desc nulls last,
-               abs(part.change) desc nulls last, 1, 2
-      limit ${sql.lit(mostChanges + 1)}`,
+      from shown as part cross join (select n, s, n0, s0 from changed where is_all) as total
+      order by place`,
   );
 }
 
@@ -211,28 +241,27 @@ const mostStories = 50;
  * has no headlines.
  */
 export function storiesOfMove(asked: MoveAsked) {
-  const { rows, first, last, beforeFirst, beforeLast } = periodsOf(asked);
+  const periods = periodsOf(asked);
+  const { first, last, beforeFirst, beforeLast } = periods;
   const isIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`published_at >= ${first}::timestamp at time zone 'UTC' and published_at < (${last} + 1)::timestamp at time zone 'UTC'`;
   return question(
     storyOfMoveRow,
     `Stories behind the change of ${aboutMove(asked)}`,
-    // The days of both periods stand beside the join, because constants prune partitions.
     sql`
       with scored as (
-        select is_now, headline_id, headline, source, url, published_at, score
+        select headline_id, headline, source, url, published_at, score, (published_at at time zone 'UTC')::date as day
         from (
           select *, gmsi.summable(${sql.ref(`${asked.model}_score`)}) as score
           from gmsi.headlines
           where ${ofSeries(asked)} and retracted_at is null
             and (${isIn(first, last)} or ${isIn(beforeFirst, beforeLast)})
         ) as found
-        join ${rows} on ${isIn(sql`first`, sql`last`)}
         where score is not null
       ), total as (
-        select ${sumsOf(sql`1`, sql`score`)} from scored
+        select ${sumsOf(periods, sql`1`, sql`score`)} from scored
       ), stories as (
-        select ${latest}, max(published_at) as last_at, ${sumsOf(sql`1`, sql`score`)}
+        select ${latest}, max(published_at) as last_at, ${sumsOf(periods, sql`1`, sql`score`)}
         from scored
         group by coalesce(gmsi.story_key(headline), headline_id)
       ), ranked as (

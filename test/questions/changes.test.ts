@@ -87,6 +87,20 @@ itAlone('a story adds its share times its distance from the mean before', async 
   expect(alone!.state_before).toBe('not loaded');
 });
 
+itAlone('parts add up to the move, too, if there are more than an answer has rows', async ({ db }) => {
+  await sqlIn(db)`
+    insert into gmsi.daily_sums (country, topic, match_type, sentiment_type, day, all_count, headline_count, sentiment_sum,
+                                 sentiment_abs_sum, probability_sum, weighted_sum)
+    select 'US', 'Topic ' || series, 'COMBINED', 'directional', date '2026-09-01' + day, 2, 2,
+           sin(series * 20 + day), 0, 0, 0
+    from generate_series(1, 600) as series, generate_series(0, 19) as day`;
+  const [all, ...rows] = (await sentimentChanges({ ...asked, of: 'series' }).query.execute(db)).rows;
+  expect(rows.length).toBe(501);
+  expect(rows.at(-1)).toMatchObject({ country: null, topic: null, others: 100, headlines: 2_000, z: null });
+  expect(rows.slice(0, -1).every(({ others, topic }) => others === null && topic !== null)).toBe(true);
+  expect(sum(rows)).toBeCloseTo(all!.change!, 10);
+});
+
 describe('of rows that the service sent', () => {
   beforeAll(async () => {
     await using sandbox = await aSandbox({ volume: 0.3 });
