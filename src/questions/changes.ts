@@ -71,7 +71,11 @@ const mostChanges = 500;
 const leastDays = 7;
 
 /** The first and the last days of both periods. From 29 February, a year earlier is 28 February. */
-function periodsOf({ from, to, against }: MoveAsked) {
+export function periodsOf({
+  from,
+  to,
+  against,
+}: Pick<MoveAsked, 'to' | 'against'> & { readonly from: Day | RawBuilder<Day> }) {
   const [first, last] = [sql`${from}::date`, sql`${to}::date`];
   const year = (day: RawBuilder<unknown>) => sql`(${day} - interval '1 year')::date`;
   const [beforeFirst, beforeLast] = {
@@ -92,7 +96,11 @@ function periodsOf({ from, to, against }: MoveAsked) {
 
 type Periods = ReturnType<typeof periodsOf>;
 
-function ofSeries({ country, topic, match_type }: MoveAsked): RawBuilder<boolean> {
+function ofSeries({
+  country,
+  topic,
+  match_type,
+}: Pick<MoveAsked, 'country' | 'topic' | 'match_type'>): RawBuilder<boolean> {
   const isIn = (column: string, values: readonly string[]) =>
     values.length === 0 ? sql`` : sql` and ${sql.ref(column)} = any(${[...values]}::text[])`;
   return sql`match_type = ${match_type}${isIn('country', country)}${isIn('topic', topic)}`;
@@ -139,7 +147,10 @@ function sumsOf(periods: Periods, count: RawBuilder<unknown>, sum: RawBuilder<un
  * Returns the tables of SQL that end in `changed`: a row of each part, and one of all of them (`is_all`), also without headlines.
  * Reads each day once, because a warehouse has thousands of series.
  */
-function changedParts(asked: ChangesAsked, periods: Periods): RawBuilder<unknown> {
+export function changedParts(
+  asked: Omit<ChangesAsked, 'from' | 'to' | 'against'>,
+  periods: Periods,
+): RawBuilder<unknown> {
   const { model, of } = asked;
   const type = model === 'semantic' ? 'semantic_sentiment' : model;
   const country = of === 'topic' ? sql`''` : sql`country`;
@@ -233,28 +244,24 @@ export const storyOfMoveRow = z.object({
   contribution: z.number().describe('To the change of the mean, which is the sum of all contributions.'),
 });
 
-/** Most stories that raise the mean, and most that lower it. */
-const mostStories = 50;
-
 /**
- * Returns the stories that moved a mean most, up or down, and the others summed up in a last row. No row if one of the periods
- * has no headlines.
+ * Returns the tables of SQL that end in `parts`: the stories of both periods, with what each adds to the move.
+ * @param isAsked which headlines
  */
-export function storiesOfMove(asked: MoveAsked) {
-  const periods = periodsOf(asked);
+export function partsOfStories(
+  { model }: Pick<MoveAsked, 'model'>,
+  periods: Periods,
+  isAsked: RawBuilder<boolean>,
+): RawBuilder<unknown> {
   const { first, last, beforeFirst, beforeLast } = periods;
   const isIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`published_at >= ${first}::timestamp at time zone 'UTC' and published_at < (${last} + 1)::timestamp at time zone 'UTC'`;
-  return question(
-    storyOfMoveRow,
-    `Stories behind the change of ${aboutMove(asked)}`,
-    sql`
-      with scored as (
+  return sql`scored as (
         select headline_id, headline, source, url, published_at, score, (published_at at time zone 'UTC')::date as day
         from (
-          select *, gmsi.summable(${sql.ref(`${asked.model}_score`)}) as score
+          select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
           from gmsi.headlines
-          where ${ofSeries(asked)} and retracted_at is null
+          where ${isAsked} and retracted_at is null
             and (${isIn(first, last)} or ${isIn(beforeFirst, beforeLast)})
         ) as found
         where score is not null
@@ -264,14 +271,31 @@ export function storiesOfMove(asked: MoveAsked) {
         select ${latest}, max(published_at) as last_at, ${sumsOf(periods, sql`1`, sql`score`)}
         from scored
         group by coalesce(gmsi.story_key(headline), headline_id)
-      ), ranked as (
-        select *, row_number() over (order by contribution desc, last_at desc) <= ${sql.lit(mostStories)}
-                  or row_number() over (order by contribution, last_at desc) <= ${sql.lit(mostStories)} as is_shown
-        from (
+      ), parts as (
+        select * from (
           select story.*, ${partOfMove('story', 'total')} as contribution
           from stories as story cross join total
-        ) as parts
+        ) as story
         where contribution is not null
+      )`;
+}
+
+/** Most stories that raise the mean, and most that lower it. */
+const mostStories = 50;
+
+/**
+ * Returns the stories that moved a mean most, up or down, and the others summed up in a last row. No row if one of the periods
+ * has no headlines.
+ */
+export function storiesOfMove(asked: MoveAsked) {
+  const isFirst = (order: RawBuilder<unknown>) =>
+    sql`row_number() over (order by ${order}, last_at desc) <= ${sql.lit(mostStories)}`;
+  return question(
+    storyOfMoveRow,
+    `Stories behind the change of ${aboutMove(asked)}`,
+    sql`
+      with ${partsOfStories(asked, periodsOf(asked), ofSeries(asked))}, ranked as (
+        select *, ${isFirst(sql`contribution desc`)} or ${isFirst(sql`contribution`)} as is_shown from parts
       ), shown as (
         select headline, source, url, last_at, null::int as others, n, s, n0, s0, contribution from ranked where is_shown
         union all

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dayRange, daysIn } from '../plan/days.ts';
 import { feed, limit, period, textUpTo } from '../questions/asking.ts';
+import * as briefing from '../questions/briefing.ts';
 import * as changes from '../questions/changes.ts';
 import * as contents from '../questions/contents.ts';
 import * as coverage from '../questions/coverage.ts';
@@ -117,6 +118,15 @@ const sentimentEndpoints = [
   }),
 ];
 
+const briefingEndpoints = [
+  endpoint(
+    'briefing',
+    'The last seven days of each series against the 90 days before, with what moved most and why',
+    { takes: briefing.briefingAsked, row: briefing.briefingRow, ask: briefing.briefingOf },
+  ),
+  withoutParameters('briefing/rewritten', briefing.rewrittenSinceYesterday, { isLive: true }),
+];
+
 type OverTime = Readonly<Record<'from' | 'to' | 'by', string>>;
 const fewHours = [
   ({ from, to, by }: OverTime) => by !== 'hour' || daysIn(dayRange(from, to)) <= 100,
@@ -160,6 +170,7 @@ export function warehouseEndpoints({ leaseSeconds, apiKey, clock }: Server) {
     ...contentsEndpoints,
     ...coverageEndpoints,
     ...sentimentEndpoints,
+    ...briefingEndpoints,
     ...indexEndpoints,
     endpoint('loads', 'The last loads, running ones first', {
       takes: z.object({ limit: limit(50, 500) }),

@@ -42,6 +42,7 @@ export async function upsert(
   db: Warehouse,
   rows: readonly Row[],
   {
+    topic = series.topic,
     loadId = 1,
     isBackfilled = true,
     areLikelyNew = false,
@@ -51,6 +52,6 @@ export async function upsert(
 ): Promise<Upserted> {
   const ready = sorted(rows);
   await ensurePartitions(db, gmsiHeadlines.table, ready.times, new Set());
-  const provenance = { series, loadId, windowId, ...cameAt };
+  const provenance = { series: { ...series, topic }, loadId, windowId, ...cameAt };
   return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, ready, provenance, areLikelyNew));
 }

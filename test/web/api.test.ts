@@ -108,6 +108,8 @@ const questions: Readonly<Record<string, string>> = {
   news: `subject=BTC_CRY&${days}`,
   'news/counts': `subject=BTC_CRY&${days}&by=day`,
   'topics/rules': 'topic=Inflation-Food',
+  briefing: 'to=2026-10-20',
+  'briefing/rewritten': '',
   'sentiment/changes': 'from=2026-10-20&to=2026-10-20',
   'sentiment/changes/stories': `${series}&from=2026-10-11&to=2026-10-20&against=before`,
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,

@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import { z } from 'zod';
+import type { Day } from '../warehouse/database.ts';
+import { type Asked, period } from './asking.ts';
+import { changedParts, moveAsked, partsOfStories, periodsOf } from './changes.ts';
+import { question, score, text } from './reading.ts';
+
+/** The week that ends with a day. */
+export const briefingAsked = moveAsked.pick({ match_type: true, model: true }).extend({ to: period.to });
+
+/** How a series stands: its week against the 90 days before, and if it is one of the largest moves, how it went and why. */
+export const briefingRow = z.object({
+  country: z.string(),
+  topic: z.string(),
+  mean: score,
+  headlines: z.int().describe('With a score.'),
+  mean_before: score,
+  change: score,
+  z: score.describe('The change in standard errors, as in sentiment/changes.'),
+  state: z.string().describe('What is loaded of the week: covered, settling, partial or not loaded.'),
+  weeks: z
+    .array(score)
+    .nullable()
+    .describe(
+      'Means of 14 weeks, of which the last one is this; null if it is not one of the largest moves.',
+    ),
+  stories: z
+    .array(z.object({ headline: text, source: text, url: text, headlines: z.int(), share: z.number() }))
+    .nullable()
+    .describe('The stories with the sign of the move that made most of it, with their share of it.'),
+});
+
+/** Most moves that are shown with their weeks and stories, and most stories of each. */
+const most = { moves: 12, stories: 2 };
+
+/** The least change in standard errors that is a move, and the least days with headlines: few days scatter by chance. */
+const least = { z: 2, days: 30 };
+
+/** Returns all series that were requested, those that moved most first. */
+export function briefingOf({ to, model, match_type }: Asked<typeof briefingAsked>) {
+  const asked = { country: [], topic: [], match_type, model, of: 'series' as const };
+  const periods = periodsOf({ to, against: 'quarter', from: sql<Day>`(${to}::date - 6)` });
+  const isOfMove = sql<boolean>`headlines.country = move.country and headlines.topic = move.topic
+            and match_type = ${match_type}`;
+  return question(
+    briefingRow,
+    `${model} sentiment of the seven days to ${to} against the 90 days before`,
+    sql`
+      with ${changedParts(asked, periods)}, moves as (
+        select country, topic, change
+        from changed
+        where not is_all and abs(z) >= ${sql.lit(least.z)} and days >= ${sql.lit(least.days)}
+        order by abs(z) desc, country, topic
+        limit ${sql.lit(most.moves)}
+      ), told as (
+        select move.country, move.topic, weeks, stories
+        from moves as move
+        cross join lateral (
+          select json_agg(mean order by week desc) as weeks
+          from (
+            select week, sum(sum) / sum(count) as mean
+            from generate_series(0, 13) as week
+            left join by_day as d on d.country = move.country and d.topic = move.topic and (${periods.last} - day) / 7 = week
+            group by week
+          ) as by_week
+        ) as weekly
+        cross join lateral (
+          with ${partsOfStories(asked, periods, isOfMove)}
+          select coalesce(json_agg(story order by share desc), '[]') as stories
+          from (
+            select headline, source, url, n as headlines, n0 as headlines_before,
+                   contribution / move.change as share
+            from parts
+            where sign(contribution) = sign(move.change)
+            order by abs(contribution) desc, last_at desc
+            limit ${sql.lit(most.stories)}
+          ) as story
+        ) as of_move
+      )
+      select country, topic, mean, coalesce(n, 0) as headlines, mean_before, change, z,
+             coalesce(changed.state, states.state, 'not loaded') as state, weeks, stories
+      from (select * from changed where not is_all) as changed
+      full join (select * from states where not is_all) as states using (country, topic)
+      left join told using (country, topic)
+      order by stories is null, abs(z) desc nulls last, country, topic`,
+  );
+}
+
+/** What has changed in the past. */
+export const rewrittenSinceYesterday = question(
+  z.object({
+    rescored: z.int().describe('Versions of headlines with other scores.'),
+    withdrawn: z.int().describe('Headlines that the service no longer returns.'),
+    late: z.int().describe('Headlines that came more than a day after their publication, without backfills.'),
+  }),
+  'How much of the past was rewritten in the last 24 hours',
+  sql`
+      select rescored, withdrawn, late
+      from (select now() - interval '1 day' as since) as yesterday
+      cross join lateral (
+        select count(*) filter (where reason = 'rescored')::int as rescored,
+               count(*) filter (where reason = 'retracted')::int as withdrawn
+        from gmsi.headline_revisions where known_to > since
+      ) as revised
+      cross join lateral (
+        select count(*)::int as late from gmsi.headlines
+        where not is_backfilled and first_seen_at > since and published_at < first_seen_at - interval '1 day'
+          -- Prunes months.
+          and published_at > now() - interval '90 days'
+      ) as arrived`,
+);
