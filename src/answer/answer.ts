@@ -43,6 +43,12 @@ export const jobRow = z.object({
     .nullable()
     .describe('True if each series has all these days, and no window is open, failed or refused.'),
   complete_to: z.string().nullable().describe('The last day that the complete series have.'),
+  recent: z
+    .string()
+    .nullable()
+    .describe(
+      'The last 90 days of its period, all series together, as lengths of equal states: covered 80, settling 3, partial 7. Partial: a series lacks it.',
+    ),
   covered: count.describe('Days of all series together that no longer change; null if there are none yet.'),
   wanted: count,
   open: count.describe('Windows that are waiting or running.'),
@@ -221,6 +227,7 @@ function shownJob(
   return {
     ...unknown,
     ...completeness,
+    recent: standing.recent,
     covered: hasDays ? completeness.covered : null,
     wanted: hasDays ? completeness.wanted : null,
     job: job.name,

@@ -16,6 +16,7 @@ import { type LastLoad, lastLoadOfJobs } from '../questions/runs.ts';
 import {
   type Completeness,
   newestCoveredDay,
+  recentDays,
   type WorkersJob,
   workersByJob,
   workersJobs,
@@ -45,6 +46,8 @@ export interface JobStanding {
   /** Looks for days of which all rows are gone; if it looked a few minutes ago, returns what it found then. */
   readonly findEmptied: () => Promise<EmptiedDays | undefined>;
   readonly newestCovered: string | null;
+  /** As `recentDays` returns them. */
+  readonly recent: string | null;
   readonly lagSeconds: number;
   readonly lastLoad: LastLoad | undefined;
   readonly work: JobWork;
@@ -114,7 +117,15 @@ export function standingsReader(
             emptiedDays(warehouse, feedNamed(job.feed).table, scope),
           );
         if (!scope)
-          return { ...about, completeness: undefined, failures: [], findEmptied, ...lagOf(null), perDay: 0 };
+          return {
+            ...about,
+            completeness: undefined,
+            failures: [],
+            findEmptied,
+            ...lagOf(null),
+            recent: null,
+            perDay: 0,
+          };
         const { days } = plannedDays(job, today);
         const planned = days && { ...scope, from: days.from.toString(), to: days.to.toString() };
         return {
@@ -124,6 +135,7 @@ export function standingsReader(
           failures: planned ? await failuresOf(warehouse, [planned]) : [],
           findEmptied,
           ...lagOf(await newestCoveredDay(warehouse, scope)),
+          recent: await recentDays(warehouse, scope),
           perDay: apiKey
             ? await keeping(`cost ${job.name}`, JSON.stringify(job.definition), () =>
                 requestsPerDay(job, listedPart(scope), today),

@@ -95,6 +95,35 @@ export function coverageOfSeries({ feed, match_type, from, to }: Asked<typeof co
   );
 }
 
+/** Days that series miss, of all series that miss the same ones for the same reason. */
+export const missingRow = z.object({
+  from: z.string(),
+  to: z.string(),
+  state: z.string().describe('As in gmsi.coverage_gaps: pending, draining, failed, refused or not loaded.'),
+  cause: text,
+  says: text.describe('Why the last attempt failed, in words.'),
+  series: z.int(),
+  example: z.string().describe('One of the series.'),
+  requests: z.int().describe('The least that loads them: one for each series and 90 days.'),
+});
+
+/** Returns the days that are missing in most series first, without recent ones, which each sync loads again. */
+export function missingDays(feed: string) {
+  return question(
+    missingRow,
+    `Days of ${feed} that are not loaded`,
+    sql`
+      select from_day::text as "from", to_day::text as "to", state, cause, min(last_error) as says, count(*)::int as series,
+             min(concat_ws(' ', nullif(country, ''), nullif(topic, ''), nullif(ticker, ''), nullif(variant, ''))) as example,
+             (count(*) * ceil(days / 90.0))::int as requests
+      from gmsi.coverage_gaps
+      where feed = ${feed} and state <> 'settling'
+      group by from_day, to_day, days, state, cause
+      order by count(*) * days desc, from_day desc, state
+      limit 200`,
+  );
+}
+
 /** A window without its token, which belongs to the key. */
 export const windowRow = z.object({
   window_id: z.int(),

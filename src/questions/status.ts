@@ -187,6 +187,31 @@ export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
 }
 
 /**
+ * Returns the last 90 days of a job, all series together, as lengths of equal states: `covered 80, settling 3, partial 7`. A day is
+ * partial if one of the series lacks it, and `not loaded` if all do.
+ */
+export async function recentDays(db: Kysely<Database>, scope: WindowScope): Promise<string> {
+  const { rows } = await sql<{ days: string }>`
+    with loaded as (
+      select range_intersect_agg(coalesce(c.covered, '{}')) as covered, range_intersect_agg(coalesce(c.loaded, '{}')) as settling,
+             range_agg(coalesce(c.touched, '{}')) as partial
+      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
+    ), by_day as (
+      select day::date as day, gmsi.state_of(daterange(day::date, day::date, '[]'), covered, settling, partial, false) as state
+      from loaded
+      cross join generate_series(greatest(${scope.from}::date, ${scope.to}::date - 89)::timestamp, ${scope.to}::date, interval '1 day') as day
+    )
+    select string_agg(state || ' ' || length, ', ' order by first_day) as days
+    from (
+      select state, count(*) as length, min(day) as first_day
+      from (select *, day - (row_number() over (partition by state order by day))::int as island from by_day) as apart
+      group by state, island
+    ) as spans
+  `.execute(db);
+  return rows[0]!.days;
+}
+
+/**
  * Returns how far a job is loaded. All that calls a job complete asks this.
  * @param firstUnsettled the first day that may still change: a series is complete without it
  */

@@ -26,6 +26,11 @@ const coverageEndpoints = [
     row: coverage.coveredDaysRow,
     ask: coverage.coveredDays,
   }),
+  endpoint('coverage/missing', 'The days of a feed that are not loaded, and why (200 ranges at most)', {
+    takes: z.object({ feed }),
+    row: coverage.missingRow,
+    ask: ({ feed }) => coverage.missingDays(feed),
+  }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: coverage.windowsAsked,
     row: coverage.windowRow,

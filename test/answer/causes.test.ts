@@ -27,6 +27,7 @@ function aStanding(changes: Partial<JobStanding> = {}): JobStanding {
     failures: [],
     findEmptied: async () => undefined,
     newestCovered: '2026-11-16',
+    recent: 'covered 90',
     lagSeconds: 4 * day,
     lastLoad: load,
     work: idle,

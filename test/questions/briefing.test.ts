@@ -20,7 +20,7 @@ it('says what moved most in a week, with its weeks, and the stories that have th
   const before = days(90, (day) => news(7 + day, `Quiet ${day}`, day % 2 ? 0.1 : -0.1));
   await upsert(db, [...before, ...days(7, (day) => news(day, `Quiet ${day}`, 0))], { topic: 'Calm' });
   // The strike lowers it.
-  const strike = [news(0, 'Jobs are back', 0.5), news(6, 'Strike', -0.5)];
+  const strike = [news(0, 'Jobs are back', 0.5), news(6, 'Strike', -0.9)];
   const relief = days(6, (day) => news(day, 'Relief over prices!', 0.6));
   await upsert(db, [...before, ...relief, ...strike], { topic: 'Moved' });
   // A large move of few days may be chance.
@@ -35,7 +35,7 @@ it('says what moved most in a week, with its weeks, and the stories that have th
     ['No news', false],
   ]);
   const [moved] = rows;
-  expect(moved!.mean).toBeCloseTo((6 * 0.6 + 0.5 - 0.5) / 8, 12);
+  expect(moved!.mean).toBeCloseTo((6 * 0.6 + 0.5 - 0.9) / 8, 12);
   expect(moved!.weeks).toHaveLength(14);
   expect(moved!.weeks!.at(-1)).toBeCloseTo(moved!.mean!, 12);
   expect(moved!.weeks!.at(-2)).toBeCloseTo(-0.1 / 7, 12);

@@ -108,6 +108,7 @@ const questions: Readonly<Record<string, string>> = {
   news: `subject=BTC_CRY&${days}`,
   'news/counts': `subject=BTC_CRY&${days}&by=day`,
   'topics/rules': 'topic=Inflation-Food',
+  'coverage/missing': 'feed=gmsi-headlines',
   briefing: 'to=2026-10-20',
   'briefing/rewritten': '',
   'sentiment/changes': 'from=2026-10-20&to=2026-10-20',
@@ -255,6 +256,24 @@ describe('the API', () => {
     expect(stories.length).toBeGreaterThan(1);
     expect(sum('contribution')).toBeCloseTo(Number(day!.directional), 9);
     expect(sum('headlines')).toBe(day!.headlines);
+  });
+
+  it('says of each job what its last days are, and which days of the feed are missing, why, at what cost', async () => {
+    const jobs = await rowsOf('jobs');
+    expect(jobs.find(({ job }) => job === 'mine')!.recent).toBe('covered 31');
+    expect(jobs.find(({ job }) => job === 'unknown')!.recent).toBeNull();
+    const [missing, ...others] = await rowsOf('coverage/missing?feed=gmsi-headlines');
+    expect(missing).toMatchObject({
+      ...{ state: 'failed', cause: 'temporary', says: expect.stringContaining('/NO') },
+      ...{ series: 1, example: 'NO Inflation-Food', requests: 1 },
+    });
+    expect(Date.parse(String(missing!.to)) - Date.parse(String(missing!.from))).toBe(9 * 86_400_000);
+    expect(others).toEqual([]);
+    const both = { feed: 'gmsi-headlines', countries: ['US', 'NO'], topics: ['Inflation-Food'], ...period };
+    await writeFile(join(page.folder, 'jobs', 'mine.yaml'), JSON.stringify(both));
+    const strip = String((await rowsOf('jobs')).find(({ job }) => job === 'mine')!.recent);
+    expect(strip.split(', ').toSorted()).toEqual(['covered 21', 'partial 10']);
+    await writeFile(join(page.folder, 'jobs', 'mine.yaml'), JSON.stringify({ ...both, countries: ['US'] }));
   });
 
   it('says what a backfill of a job that was loaded costs, and counts recent days as not missing', async () => {
