@@ -130,6 +130,7 @@ function questionsOf({
     ['all: countries and topics', 'series', {}],
     ['coverage: all series, ten years', 'coverage', { ...feed, ...combined, ...all }],
     ['coverage: all series, a year', 'coverage', { ...feed, ...combined, ...year }],
+    ['briefing', 'briefing', { to: year.to }],
     ['coverage: a series, its days', 'coverage/days', { ...feed, ...one, ...all }],
     ['coverage: a series, its windows', 'windows', { ...feed, ...one, ...all }],
     ['coverage: a series, its news by day', 'sentiment', { ...one, ...all }],
@@ -178,9 +179,8 @@ const browserPath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find(existsS
 async function openViews(url: string, { busiest }: Lists): Promise<void> {
   const series = { country: 'US', topic: busiest[0]!, ...year };
   const views: Record<string, Values> = {
-    coverage: { view: 'coverage', ...all },
-    'a series': { view: 'coverage', ...all, country: 'US', topic: busiest[0]! },
-    today: { view: 'today' },
+    briefing: { view: 'briefing', to: year.to },
+    pipeline: { view: 'pipeline', ...all },
     'lines, one': { view: 'sentiment', ...series },
     'lines, 12, with headlines': {
       view: 'sentiment',

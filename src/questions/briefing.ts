@@ -25,7 +25,16 @@ export const briefingRow = z.object({
       'Means of 14 weeks, of which the last one is this; null if it is not one of the largest moves.',
     ),
   stories: z
-    .array(z.object({ headline: text, source: text, url: text, headlines: z.int(), share: z.number() }))
+    .array(
+      z.object({
+        headline: text,
+        source: text,
+        url: text,
+        headlines: z.int(),
+        headlines_before: z.int(),
+        share: z.number(),
+      }),
+    )
     .nullable()
     .describe('The stories with the sign of the move that made most of it, with their share of it.'),
 });
@@ -33,8 +42,8 @@ export const briefingRow = z.object({
 /** Most moves that are shown with their weeks and stories, and most stories of each. */
 const most = { moves: 12, stories: 2 };
 
-/** The least change in standard errors that is a move, and the least days with headlines: few days scatter by chance. */
-const least = { z: 2, days: 30 };
+/** What makes a move: its standard errors, and enough news, because a few days or headlines scatter by chance. */
+const least = { z: 2, days: 30, headlines: 5 };
 
 /** Returns all series that were requested, those that moved most first. */
 export function briefingOf({ to, model, match_type }: Asked<typeof briefingAsked>) {
@@ -49,7 +58,7 @@ export function briefingOf({ to, model, match_type }: Asked<typeof briefingAsked
       with ${changedParts(asked, periods)}, moves as (
         select country, topic, change
         from changed
-        where not is_all and abs(z) >= ${sql.lit(least.z)} and days >= ${sql.lit(least.days)}
+        where not is_all and abs(z) >= ${sql.lit(least.z)} and days >= ${sql.lit(least.days)} and n >= ${sql.lit(least.headlines)}
         order by abs(z) desc, country, topic
         limit ${sql.lit(most.moves)}
       ), told as (

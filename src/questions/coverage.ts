@@ -95,6 +95,15 @@ export function coverageOfSeries({ feed, match_type, from, to }: Asked<typeof co
   );
 }
 
+/** All series of a feed, or those with some parts. */
+export const missingAsked = z.object({
+  feed,
+  country: textUpTo(200).optional(),
+  topic: textUpTo(200).optional(),
+  ticker: textUpTo(200).optional(),
+  variant: textUpTo(500).optional(),
+});
+
 /** Days that series miss, of all series that miss the same ones for the same reason. */
 export const missingRow = z.object({
   from: z.string(),
@@ -108,7 +117,8 @@ export const missingRow = z.object({
 });
 
 /** Returns the days that are missing in most series first, without recent ones, which each sync loads again. */
-export function missingDays(feed: string) {
+export function missingDays({ feed, ...series }: Asked<typeof missingAsked>) {
+  const isAsked = Object.entries(series).map(([part, value]) => sql`and ${sql.ref(part)} = ${value}`);
   return question(
     missingRow,
     `Days of ${feed} that are not loaded`,
@@ -117,7 +127,7 @@ export function missingDays(feed: string) {
              min(concat_ws(' ', nullif(country, ''), nullif(topic, ''), nullif(ticker, ''), nullif(variant, ''))) as example,
              (count(*) * ceil(days / 90.0))::int as requests
       from gmsi.coverage_gaps
-      where feed = ${feed} and state <> 'settling'
+      where feed = ${feed} and state <> 'settling' ${sql.join(isAsked, sql` `)}
       group by from_day, to_day, days, state, cause
       order by count(*) * days desc, from_day desc, state
       limit 200`,

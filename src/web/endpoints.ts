@@ -27,9 +27,9 @@ const coverageEndpoints = [
     ask: coverage.coveredDays,
   }),
   endpoint('coverage/missing', 'The days of a feed that are not loaded, and why (200 ranges at most)', {
-    takes: z.object({ feed }),
+    takes: coverage.missingAsked,
     row: coverage.missingRow,
-    ask: ({ feed }) => coverage.missingDays(feed),
+    ask: coverage.missingDays,
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: coverage.windowsAsked,

@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { z } from 'zod';
+import type { briefingRow } from '../questions/briefing.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 
-/** What the page asks for Today, beside its loads; Coverage asks for each feed as well. */
-const asked = 'feeds series origin jobs causes checks arrival requests'.split(' ');
+/** What the page asks for Briefing and Pipeline whatever is loaded. */
+const asked = 'feeds series origin jobs causes checks arrival requests briefing/rewritten'.split(' ');
 
-/** Returns the state of a warehouse as one HTML file that needs no server: the page, with the answers of Today and Coverage. */
+/**
+ * Returns the state of a warehouse as one HTML file that needs no server: the page, with the answers of Briefing and Pipeline. Its
+ * title is a subject line.
+ */
 export async function writeReport(
   warehouse: Warehouse,
   about: {
@@ -29,18 +34,53 @@ export async function writeReport(
   };
   for (const path of asked) await ask(path);
   await ask('loads', { limit: '50' });
-  const { columns, rows } = answers['api/feeds']!;
-  for (const row of rows) {
-    const { feed, match_type, oldest, newest } = Object.fromEntries(
-      columns.map((name, at) => [name, row[at]]),
-    );
-    await ask('coverage', { feed, match_type, from: oldest, to: newest } as Record<string, string>);
+  // As the page chooses the day: the current one is not over.
+  let to = '';
+  for (const { feed, match_type, oldest, newest } of rowsOf<Feed>(answers['api/feeds']!)) {
+    await ask('coverage', { feed, match_type, from: oldest, to: newest });
+    await ask('coverage/missing', { feed });
+    if (feed === 'gmsi-headlines' && newest > to) to = newest;
   }
-  return withoutFiles(about.page, JSON.stringify({ warehouse: about.warehouse, at: about.at, answers }));
+  const yesterday = new Date(about.at.getTime() - 86_400_000).toISOString().slice(0, 10);
+  if (to > yesterday) to = yesterday;
+  const [move] = to ? rowsOf<Move>(await ask('briefing', { to })) : [];
+  const title = titleOf(about.at, move, rowsOf<{ complete_to: string | null }>(answers['api/jobs']!));
+  return withoutFiles(
+    about.page,
+    title,
+    JSON.stringify({ warehouse: about.warehouse, at: about.at, answers }),
+  );
+}
+
+type Feed = Readonly<Record<'feed' | 'match_type' | 'oldest' | 'newest', string>>;
+type Move = Pick<z.output<typeof briefingRow>, 'country' | 'topic' | 'change' | 'stories'>;
+
+function rowsOf<Row>({ columns, rows }: Answer): Row[] {
+  return rows.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]])) as Row);
+}
+
+/** Writes a subject line: "GMSI briefing, 28 Nov 2026: US Market Stress +0.24; complete to 27 Nov". */
+function titleOf(
+  at: Date,
+  move: Move | undefined,
+  jobs: readonly { readonly complete_to: string | null }[],
+): string {
+  const written = (day: Date, year?: 'numeric') =>
+    day.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year, timeZone: 'UTC' });
+  const change = move?.change?.toFixed(2).replace('-', '−') ?? '';
+  const moved = move?.stories
+    ? `${move.country} ${move.topic} ${change.startsWith('−') ? '' : '+'}${change}`
+    : 'nothing moved';
+  const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
+  const complete =
+    days.length > 0 && days.length === jobs.length
+      ? `complete to ${written(new Date(days[0]!), days[0]!.slice(0, 4) === String(at.getUTCFullYear()) ? undefined : 'numeric')}`
+      : 'not complete';
+  return `GMSI briefing, ${written(at, 'numeric')}: ${moved}; ${complete}`;
 }
 
 /** Returns the page with its script, its styles and a report inside it. Its policy allows these, and nothing else. */
-async function withoutFiles(page: string, report: string): Promise<string> {
+async function withoutFiles(page: string, title: string, report: string): Promise<string> {
   const html = await readFile(join(page, 'index.html'), 'utf8');
   const read = async (pattern: RegExp) => readFile(join(page, pattern.exec(html)![1]!), 'utf8');
   const [script, style] = [
@@ -53,7 +93,9 @@ async function withoutFiles(page: string, report: string): Promise<string> {
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const policy = `default-src 'none'; script-src ${hash(code)}; style-src ${hash(styles)}`;
   const data = report.replaceAll('<', String.raw`\u003c`);
+  const escaped = title.replace(/[&<]/g, (one) => (one === '&' ? '&amp;' : '&lt;'));
   return html
+    .replace(/<title>.*<\/title>/, () => `<title>${escaped}</title>`)
     .replace(/<link rel="icon".*>/, () => `<meta http-equiv="Content-Security-Policy" content="${policy}">`)
     .replace(style, () => `<style>${styles}</style>`)
     .replace(

@@ -12,13 +12,13 @@ beforeAll(async () => {
 afterAll(() => built?.[Symbol.asyncDispose]());
 
 describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, () => {
-  async function open(query = '') {
+  async function open() {
     const tab = await aTab(built.browser);
     await answerWithAllPairs(tab.page);
-    await tab.page.goto(`${built.served.url}/?view=coverage${query}`);
+    await tab.page.goto(`${built.served.url}/?view=pipeline`);
     const grid = tab.page.getByRole('grid');
     await grid.waitFor();
-    return { tab, page: tab.page, grid, told: tab.page.locator('.matrix [role=status]') };
+    return { tab, page: tab.page, grid };
   }
 
   it('draws 97 × 70 cells, and again in other colours', async () => {
@@ -37,30 +37,6 @@ describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, (
     expect(await axeFindings(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
   });
-
-  it('leads from one failure to the next', async () => {
-    const { tab, page } = await open();
-    await using _ = tab;
-    const next = page.getByRole('button', { name: '2 series have failed days' });
-    for (const name of ['C01 · Group 1-Topic 1', 'C90 · Group 7-Topic 9', 'C01 · Group 1-Topic 1']) {
-      await next.click();
-      await page.getByRole('heading', { name: `Country ${name}` }).waitFor();
-    }
-  });
-
-  it('sums up a group that is folded', async () => {
-    const { tab, page, grid, told } = await open();
-    await using _ = tab;
-    await page.getByRole('button', { name: 'Group 1', exact: true }).click();
-    await expect.poll(() => grid.getAttribute('aria-colcount')).toBe('61');
-    await grid.focus();
-    await page.keyboard.press('Control+Home');
-    await expect
-      .poll(() => told.innerText())
-      .toMatch(/^C01 Country C01, Group 1 \(10 series\): 32,470 of 36,530 days covered .*, 30 failed/);
-    await page.keyboard.press('Enter');
-    await expect.poll(() => grid.getAttribute('aria-colcount')).toBe('70');
-  });
 });
 
 // What opening a view costs takes longer on a slower machine. These do not, and it follows from them.
@@ -74,7 +50,7 @@ it.skipIf(!browserPath)(
     page.on('request', () => {
       asked += 1;
     });
-    await page.goto(`${built.served.url}/?view=coverage`);
+    await page.goto(`${built.served.url}/?view=pipeline`);
     await page.getByText('failed').first().waitFor();
     await tab.quiet();
     // A good half more than it does.

@@ -29,12 +29,20 @@ export async function answerWithAllPairs(page: Page): Promise<void> {
       ...topics.map((topic) => ['topic', topic, null]),
     ]),
     coverage: answer(
-      'country topic ticker variant covered running failed refused pending settling',
+      'country topic ticker variant covered running failed refused pending settling timeline',
       countries.flatMap((country) =>
         topics.map((topic) => {
           const [where, some] = troubled[country] ?? ['', 0];
           const failed = topic === where ? some : 0;
-          return [country, topic, '', '', days.count - failed - 400 - 3, 0, failed, 100, 300, 3];
+          const covered = days.count - failed - 400 - 3;
+          const timeline = [
+            `refused 100`,
+            `covered ${covered}`,
+            ...(failed ? [`failed ${failed}`] : []),
+            'pending 300',
+            'settling 3',
+          ];
+          return [country, topic, '', '', covered, 0, failed, 100, 300, 3, timeline.join(', ')];
         }),
       ),
     ),

@@ -62,9 +62,12 @@ const series = `country=US&topic=Inflation-Food&${days}`;
 
 /** Each view, and a text that it shows once it has drawn what there is. */
 const views = [
-  { view: `view=coverage&${days}`, shows: /failed/ },
-  { view: `view=coverage&${days}&country=NO&topic=Inflation-Food`, shows: /gmsi backfill test/ },
-  { view: 'view=today', shows: /windows? failed/ },
+  { view: 'to=2026-10-31', shows: 'World' },
+  { view: `view=pipeline&${days}`, shows: /windows? failed/ },
+  {
+    view: `view=pipeline&${days}&country=NO&topic=Inflation-Food`,
+    shows: 'Missing days of NO Inflation-Food',
+  },
   { view: `view=sentiment&${series}&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
   { view: 'view=changes&country=US&topic=Inflation-Food&from=30d&to=2026-10-20', shows: 'Raised the mean' },
@@ -140,7 +143,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await using empty = await aWarehouse();
     await using served = await aPage(empty.db, built);
     const page = await opened(loaded.browser, served.url);
-    for (const view of ['today', 'coverage', 'sentiment', 'changes', 'feeds']) {
+    for (const view of ['briefing', 'sentiment', 'changes', 'feeds', 'pipeline']) {
       await page.goto(`${served.url}/?view=${view}`);
       await shown(page, /npx gmsi/);
       expect(await axeFindings(page), view).toEqual([]);
@@ -149,7 +152,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
 
   it('says that the server does not answer, and keeps what it has shown', async () => {
     const served = await aPage(loaded.warehouse.db, built);
-    const page = await open(`view=coverage&${days}`, /covered/, undefined, served.url);
+    const page = await open(`view=pipeline&${days}`, /covered/, undefined, served.url);
     await served[Symbol.asyncDispose]();
     await page.getByText('not live').waitFor();
     await page.getByRole('button', { name: '30 d' }).click();
@@ -157,22 +160,23 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 
   it('goes by its address: keys, back and forward, and a link that is sent to somebody', async () => {
+    // A link of an earlier page.
     const page = await opened(loaded.browser, `${loaded.served.url}/?view=coverage&${days}`);
-    const shows = (name: string) => page.getByRole('heading', { name }).waitFor();
-    await shows('Coverage');
+    const shows = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+    await shows('Pipeline');
     await page.keyboard.press('1');
-    await shows('Today');
-    expect(page.url()).toContain('view=today');
+    await shows('Briefing');
+    expect(page.url()).toContain('view=briefing');
     await page.goBack();
-    await shows('Coverage');
+    await shows('Pipeline');
     await page.goForward();
-    await shows('Today');
+    await shows('Briefing');
     const other = await opened(loaded.browser, page.url());
-    await other.getByRole('heading', { name: 'Today' }).waitFor();
+    await other.getByRole('heading', { name: 'Briefing' }).waitFor();
   });
 
   it('says in three clicks what moved a country, and in stories whose parts add up', async () => {
-    const page = await open('view=today', 'Last loads');
+    const page = await open('view=pipeline', 'Last loads');
     await page.getByRole('link', { name: 'Changes' }).click();
     const country = page.getByRole('combobox', { name: 'Countries' });
     await country.click();
@@ -251,7 +255,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 
   it('shows text of the service as text, and follows no address but of the web', async () => {
-    const page = await open(`view=coverage&${days}&country=NO&topic=Inflation-Food`, hostile);
+    const page = await open(`view=pipeline&${days}&country=NO&topic=Inflation-Food`, hostile);
     await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-31`);
     await shown(page, hostile);
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
@@ -266,7 +270,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
       values (900, 'backfill', ${"a'\n touch x\u001b[2J\n"}, 'gmsi-headlines', 'x')`;
     await aWindowIn(odd.db, '2025-01-01', '2025-01-31', { state: 'failed', last_error: 'x', load_id: 900 });
-    const page = await open('', '1 window failed', undefined, served.url);
+    const page = await open('view=pipeline', '1 window failed', undefined, served.url);
     const label = await page
       .getByRole('button', { name: /^Copy npx gmsi backfill/ })
       .getAttribute('aria-label');
@@ -283,17 +287,17 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await page.getByText('This is not the token.').waitFor();
     await field.fill(token);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Last loads' }).waitFor();
+    await page.getByRole('heading', { name: 'World' }).waitFor();
     expect(page.url()).not.toContain(token);
     await page.reload();
-    await page.getByRole('heading', { name: 'Last loads' }).waitFor();
+    await page.getByRole('heading', { name: 'World' }).waitFor();
   });
 });
 
 describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, () => {
   const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
 
-  it('has what the service rescored in Changes, and how late its headlines arrive in Today', async () => {
+  it('has what the service rescored in Changes, and how late its headlines arrive in Pipeline', async () => {
     await using built = await aBuiltPage();
     await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
     const { db } = built.warehouse;
@@ -316,7 +320,7 @@ describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, ()
       ),
     );
     await expectGoodLooks(changes);
-    const today = await open('view=today', 'Arrival', look, built.served.url);
+    const today = await open('view=pipeline', 'Arrival', look, built.served.url);
     const table = today.locator('section', {
       has: today.getByRole('heading', { name: 'Arrival' }),
     });
@@ -473,10 +477,10 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
   });
 
   it('a zoom shortens no other view, and is still there on the way back', async () => {
-    const page = await open(`view=coverage&${days}`, /failed/);
+    const page = await open(`view=pipeline&${days}`, /failed/);
     await page.getByRole('link', { name: 'Sentiment' }).click();
     await page.getByLabel('First day').fill('2026-10-10');
-    await page.getByRole('link', { name: 'Coverage' }).click();
+    await page.getByRole('link', { name: 'Pipeline' }).click();
     await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-09-01');
     await page.getByRole('link', { name: 'Sentiment' }).click();
     await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-10');
@@ -489,7 +493,7 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
       const of = { countries: ['US'], topics: ['Inflation-Food'], match_type };
       await runBackfill({ job: aJob({ ...period, ...of }), db: domestic.db, sandbox: loaded.sandbox });
     }
-    const shown = `view=coverage&feed=gmsi-headlines&match_type=DOMESTIC&${series}`;
+    const shown = `view=pipeline&feed=gmsi-headlines&match_type=DOMESTIC&${series}`;
     const page = await open(shown, 'its sentiment', undefined, served.url);
     await page.getByRole('link', { name: 'its sentiment' }).click();
     const news = page.getByLabel('Which news counts');
@@ -500,8 +504,8 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
   });
 });
 
-/** Today's view over a warehouse of its own. */
-async function aToday(files: Readonly<Record<string, object>>) {
+/** Pipeline over a warehouse of its own. */
+async function aPipeline(files: Readonly<Record<string, object>>) {
   const warehouse = await aWarehouse();
   const served = await aPage(warehouse.db, built);
   await mkdir(join(served.folder, 'jobs'));
@@ -519,7 +523,7 @@ async function aToday(files: Readonly<Record<string, object>>) {
       const job = { ...aJob({ ...food, ...files[name] }), name };
       return runBackfill({ job, db: warehouse.db, sandbox }).catch(() => {});
     },
-    open: () => page.goto(served.url),
+    open: () => page.goto(`${served.url}/?view=pipeline`),
     async [Symbol.asyncDispose]() {
       await served[Symbol.asyncDispose]();
       await warehouse[Symbol.asyncDispose]();
@@ -531,35 +535,40 @@ const food = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Fo
 const own = countedAs(new Secret('sandbox-key'));
 const noAnswer = { state: 'failed', last_error: 'No answer' };
 
-describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
+describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
   it('shows a failed window that no job wants with the command that deletes it', async () => {
-    await using today = await aToday({ food: {} });
-    await today.load('food');
+    await using pipeline = await aPipeline({ food: {} });
+    await pipeline.load('food');
     const unwanted = { topic: 'Wars', state: 'failed', last_error: '503 Service Unavailable' };
-    await aWindowIn(today.db, '2025-01-01', '2025-01-31', unwanted);
-    await today.open();
-    const failed = today.cause('1 window that no job wants');
+    await aWindowIn(pipeline.db, '2025-01-01', '2025-01-31', unwanted);
+    await pipeline.open();
+    const failed = pipeline.cause('1 window that no job wants');
     await failed.getByText('503 Service Unavailable').waitFor();
     await failed.getByText('npx gmsi repair --windows').waitFor();
-    await textOf(today.summary).toMatch(/^food: good; complete to 2026-10-31; last load /);
+    await textOf(pipeline.summary).toMatch(/^food: good; complete to 2026-10-31; last load /);
   });
 
   it('names no day for jobs that end on different days, and says which is late, though no worker has it', async () => {
     const ended = { countries: ['NO'], start_date: '2026-09-01', end_date: '2026-09-30' };
-    await using today = await aToday({ food: { end_date: 'today', alerts: { max_lag: 'P5D' } }, ended });
-    await today.load('food');
-    await today.load('ended');
-    await uncoverIn(today.db, '{[2026-10-20,)}');
-    await today.open();
-    await textOf(today.summary).toMatch(/^2 jobs: 1 good, 1 failing; last load/);
-    const late = today.cause(/food: 31\.\d days late/);
+    await using pipeline = await aPipeline({
+      food: { end_date: 'today', alerts: { max_lag: 'P5D' } },
+      ended,
+    });
+    await pipeline.load('food');
+    await pipeline.load('ended');
+    await uncoverIn(pipeline.db, '{[2026-10-20,)}');
+    await pipeline.open();
+    await textOf(pipeline.summary).toMatch(/^2 jobs: 1 good, 1 failing; last load/);
+    const late = pipeline.cause(/food: 31\.\d days late/);
     await late.getByText(/All series are covered up to 2026-10-19; 5 days are allowed/).waitFor();
     await late.getByText('npx gmsi backfill food').waitFor();
   });
 
   it('groups failures by cause, with one command and its cost for all of them', async () => {
     const countries = ['US', 'NO', 'GB', 'DE'];
-    await using today = await aToday({ food: { countries, step: 'P20D', service: { max_attempts: 1 } } });
+    await using pipeline = await aPipeline({
+      food: { countries, step: 'P20D', service: { max_attempts: 1 } },
+    });
     await using sandbox = await startSandbox({
       limits: null,
       volume: 0.1,
@@ -567,14 +576,14 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
         script: [{ kind: 'server-error', times: 9, match: ({ path }) => /\/(NO|GB|DE)$/.test(path) }],
       },
     });
-    await today.load('food', sandbox);
-    await today.open();
-    const banner = today.page.locator('.causes tbody tr');
+    await pipeline.load('food', sandbox);
+    await pipeline.open();
+    const banner = pipeline.page.locator('.causes tbody tr');
     await banner
       .filter({ hasText: /windows failed/ })
       .first()
       .waitFor();
-    const rows = await today.run<{ windows: number; countries: number }>`
+    const rows = await pipeline.run<{ windows: number; countries: number }>`
       select count(*)::int as windows, count(distinct country)::int as countries from gmsi.windows where state = 'failed'`;
     expect(await banner.count()).toBe(2);
     const { windows, countries: failed } = rows[0]!;
@@ -585,79 +594,98 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
         's',
       ),
     );
-    const told = await banner.first().innerText();
-    await today.page.keyboard.press('2');
-    await today.page.getByText(`${4 - failed} of 4 requested series complete`).waitFor();
-    await expect.poll(() => banner.allInnerTexts()).toEqual([told]);
+    await pipeline.page.getByText(`${4 - failed} of 4 requested series complete`).waitFor();
   });
 
   it('says how to make a first job', async () => {
-    await using today = await aToday({});
-    await today.load('food');
-    await today.open();
-    await textOf(today.summary).toBe('There is no job yet. To make one: npx gmsi init');
-    await today.page.getByText(/requests\. No job sets a budget\./).waitFor();
-    expect(await today.page.locator('.causes').count()).toBe(0);
+    await using pipeline = await aPipeline({});
+    await pipeline.load('food');
+    await pipeline.open();
+    await textOf(pipeline.summary).toBe('There is no job yet. To make one: npx gmsi init');
+    await pipeline.page.getByText(/requests\. No job sets a budget\./).waitFor();
+    expect(await pipeline.page.locator('.causes').count()).toBe(0);
+  });
+
+  it('says in a sentence that its login may not see jobs, in Briefing as well', async () => {
+    await using pipeline = await aPipeline({ food: {} });
+    await pipeline.load('food');
+    await pipeline.page.route(/api\/(jobs|causes|requests)/, (route) =>
+      route.fulfill({
+        status: 403,
+        json: { error: `The database user may not see ${route.request().url()}.` },
+      }),
+    );
+    await pipeline.open();
+    const sentence = pipeline.page.getByText('login that may not see jobs');
+    await sentence.waitFor();
+    await pipeline.page.getByText('requested series complete').waitFor();
+    expect(await pipeline.page.getByText('The database user').count()).toBe(0);
+    await pipeline.page.keyboard.press('1');
+    await pipeline.page.getByRole('heading', { name: 'World' }).waitFor();
+    await countOf(sentence).toBe(1);
   });
 
   it('says once that the warehouse is gone', async () => {
-    await using today = await aToday({ food: {} });
-    await today.page.route(/api\/(?!state)/, (route) =>
+    await using pipeline = await aPipeline({ food: {} });
+    await pipeline.page.route(/api\/(?!state)/, (route) =>
       route.fulfill({ status: 503, json: { error: 'The warehouse does not answer.', hint: 'Try again.' } }),
     );
-    await today.open();
-    const alert = today.page.getByRole('alert');
-    await alert.first().waitFor();
-    await today.page.waitForTimeout(300);
-    expect(await alert.allInnerTexts()).toEqual(['The warehouse does not answer. Try again.']);
+    await pipeline.open();
+    const alert = pipeline.page.getByRole('alert');
+    for (const view of ['5', '1']) {
+      await pipeline.page.keyboard.press(view);
+      await alert.first().waitFor();
+      await pipeline.page.waitForTimeout(300);
+      expect(await alert.allInnerTexts()).toEqual(['The warehouse does not answer. Try again.']);
+    }
   });
 
   it('shows the speed of a running load and the time left, and proposes no command for its job', async () => {
-    await using today = await aToday({ food: {} });
-    await today.load('food');
-    await aWindowIn(today.db, '2026-10-20', '2026-10-31', noAnswer);
-    await today.run`
+    await using pipeline = await aPipeline({ food: {} });
+    await pipeline.load('food');
+    await aWindowIn(pipeline.db, '2026-10-20', '2026-10-31', noAnswer);
+    await pipeline.run`
       with here as (
         insert into gmsi.processes (process_id, command, run_by, version, heartbeat_at)
         values ('here', 'backfill', 'here', '0', now() + interval '25 seconds'))
       insert into gmsi.loads (job, command, feed, run_by, process_id, started_at, updated_at, records, requests, windows_planned, windows_drained)
       values ('food', 'backfill', 'gmsi-headlines', 'here', 'here', now() - interval '2 minutes', now() + interval '25 seconds', 24000, 120, 100, 40)`;
-    await today.run`update gmsi.loads set started_at = updated_at - interval '2 minutes' where run_by = 'here'`;
-    await today.open();
-    const running = today.page.getByRole('region', { name: 'Running now' });
+    await pipeline.run`update gmsi.loads set started_at = updated_at - interval '2 minutes' where run_by = 'here'`;
+    await pipeline.open();
+    const running = pipeline.page.getByRole('region', { name: 'Running now' });
     for (const said of ['12,000 a minute', '60 a minute', 'about 3 min left'])
       await running.getByText(said).waitFor();
-    await textOf(today.summary).toMatch(/^food: failing;/);
-    await today.cause(/1 window failed\s*No answer/).waitFor();
-    expect(await today.page.getByText('gmsi backfill').count()).toBe(0);
+    await textOf(pipeline.summary).toMatch(/^food: failing;/);
+    await pipeline.cause(/1 window failed\s*No answer/).waitFor();
+    expect(await pipeline.page.getByText('gmsi backfill').count()).toBe(0);
   });
 
   it('begins with what is cheap, before anything is loaded', async () => {
     const all = { countries: 'all', topics: 'all', start_date: '2016-01-01' };
-    await using today = await aToday({ 'all-history': all, food: {} });
-    await today.open();
-    await today.page.getByText('npx gmsi lookups').first().waitFor();
+    await using pipeline = await aPipeline({ 'all-history': all, food: {} });
+    await pipeline.open();
+    await pipeline.page.getByText('npx gmsi lookups').first().waitFor();
     for (const [table, column] of [
       ['countries', 'country'],
       ['topics', 'topic'],
     ])
-      await today.run`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`;
-    await shown(today.page, /^npx gmsi backfill food/);
+      await pipeline.run`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`;
+    await shown(pipeline.page, /^npx gmsi backfill food/);
   });
 
   it('counts the requests of its key as gmsi status does, and misses a worker while something is scheduled', async () => {
     const budget = { requests_per_month: 4000, reserve: 400 };
     const schedule = { sync: '0 22 * * *' };
-    await using today = await aToday({ food: { end_date: 'today', schedule, budget } });
-    await today.load('food');
-    await today.run`delete from gmsi.api_usage`;
-    await today.run`insert into gmsi.api_usage (key_fingerprint, month, requests)
+    await using pipeline = await aPipeline({ food: { end_date: 'today', schedule, budget } });
+    await pipeline.load('food');
+    await pipeline.run`delete from gmsi.api_usage`;
+    await pipeline.run`insert into gmsi.api_usage (key_fingerprint, month, requests)
       values (${own}, ${monthOf(clock())}, 1888), ('another', ${monthOf(clock())}, 663)`;
-    await today.open();
-    const { page } = today;
+    await pipeline.open();
+    const { page } = pipeline;
     await page.getByText('1,888').waitFor();
     await page.getByText('663').waitFor();
-    const missing = today.cause('food: no worker runs it');
+    const missing = pipeline.cause('food: no worker runs it');
     await missing.getByText('npx gmsi work').waitFor();
     await missing.getByText(/about [\d,]+ requests/).waitFor();
     // One bar a key: the reserve is marked in both, the forecast in that of the server's own.
@@ -676,9 +704,9 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(ofOwn!.join()).toContain(`left: ${(100 * forecast) / 4000}%`);
     for (const look of [ofOwn!, ofAnother!]) expect(look[0]).toMatch(/left: 90%; width: 10%/);
     expect([ofOwn!.length, ofAnother!.length]).toEqual([4, 3]);
-    await today.run`insert into gmsi.processes (command, process_id, run_by, version, concurrency)
+    await pipeline.run`insert into gmsi.processes (command, process_id, run_by, version, concurrency)
       values ('work', gen_random_uuid(), 'here', '0', 1)`;
-    await registered(today.db, 'food', { ...food, end_date: 'today', schedule, budget });
+    await registered(pipeline.db, 'food', { ...food, end_date: 'today', schedule, budget });
     await page.reload();
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
@@ -686,11 +714,11 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
 
   it('says what is wrong, what costs data first, each with its cure', async () => {
     const late = { end_date: 'today', schedule: { sync: '0 22 * * *' }, alerts: { max_lag: 'P5D' } };
-    await using today = await aToday({ food: late, broken: { countries: ['XX'] } });
-    await today.load('food');
-    await aWindowIn(today.db, '2026-10-20', '2026-10-31', noAnswer);
-    await uncoverIn(today.db, '{[2026-10-20,)}');
-    await today.run`
+    await using pipeline = await aPipeline({ food: late, broken: { countries: ['XX'] } });
+    await pipeline.load('food');
+    await aWindowIn(pipeline.db, '2026-10-20', '2026-10-31', noAnswer);
+    await uncoverIn(pipeline.db, '{[2026-10-20,)}');
+    await pipeline.run`
       insert into gmsi.alerts (kind, job, message, details) values
         ('export failed', 'food', 'No room.', '{}'), ('key refused', 'food', 'The service refuses the key.', '{}');
       insert into gmsi.check_results (job, check_name, title, severity, result, findings)
@@ -701,9 +729,9 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       select 'food', 'sync', 'gmsi-headlines', 'here', least(n, 1) from generate_series(0, 3) n;
       update gmsi.wire_fields set last_load_id = (select max(load_id) from gmsi.loads) where field <> 'url';
       insert into gmsi.wire_fields select feed, 'mood', 'extra', max(load_id), max(load_id) from gmsi.loads group by feed`;
-    await today.run`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
+    await pipeline.run`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
       on conflict (key_fingerprint, month) do update set requests = excluded.requests`;
-    await today.open();
+    await pipeline.open();
     for (const [cause, cure] of [
       ['food: API key refused', 'npx gmsi doctor'],
       ["food: the month's requests are spent", 'npx gmsi plan food'],
@@ -713,44 +741,53 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       ['1 field gone', 'no longer have url'],
       ['food: export failed', 'No room.'],
     ] as const)
-      await shown(today.cause(cause), cure);
-    const causes = (await today.page.locator('.causes strong').allInnerTexts()).join();
+      await shown(pipeline.cause(cause), cure);
+    const causes = (await pipeline.page.locator('.causes strong').allInnerTexts()).join();
     expect(causes).toMatch(
       /days late,.*window failed,.*export failed,.*check failed,.*requests are spent,.*field new/,
     );
-    await today.page
+    await pipeline.page
       .getByText(/250,000 requests used, limit 250,000 \(the budget of broken, food\)/)
       .waitFor();
-    expect(await axeFindings(today.page)).toEqual([]);
+    expect(await axeFindings(pipeline.page)).toEqual([]);
   });
 });
 
 // That Tab reaches what has the focus in these, the page's looks have shown.
 describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
-  it('coverage: from a cell to its days, its news and its windows, and back to the cell', async () => {
-    const page = await open(`view=coverage&${days}`, /failed/);
+  it('pipeline: from a cell to the days that it misses, and to all again', async () => {
+    const page = await open(`view=pipeline&${days}`, /failed/);
     const grid = page.getByRole('grid', { name: 'Coverage' });
     await grid.focus();
     const told = page.locator('.matrix [role=status]');
     for (const key of ['ArrowRight', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
-    await textOf(told).toMatch(/^NO Norway, Inflation-Food: .* failed/);
+    await textOf(told).toMatch(/^NO Norway Inflation-Food: .* failed/);
     await page.keyboard.press('Enter');
-    const calendar = page.getByRole('grid', { name: /by day/ });
-    await calendar.waitFor();
-    await calendar.focus();
-    const day = page.locator('.calendar [role=status]');
-    await textOf(day).toMatch(/^2026-10-31: /);
-    await page.keyboard.press('ArrowLeft');
-    await page.keyboard.press('ArrowUp');
-    await textOf(day).toMatch(/^2026-10-23: /);
-    // It is there only once a day is chosen.
-    await page.keyboard.press('Tab');
-    await expectFocus(page.getByRole('link', { name: 'its news' }));
-    await page.getByRole('region', { name: 'Windows' }).focus();
-    await page.keyboard.press('Escape');
-    await countOf(page.locator('.series')).toBe(0);
-    await expectFocus(grid);
-    await textOf(told).toMatch(/^NO Norway, Inflation-Food/);
+    await page.getByRole('heading', { name: 'Missing days of NO Inflation-Food' }).waitFor();
+    const missing = page.getByRole('region', { name: 'Table of missing days' }).locator('tbody tr');
+    await textOf(missing).toMatch(
+      /2026-\d\d-\d\d – 2026-\d\d-\d\d\s+NO Inflation-Food\s+failed: <img src=x.*\s1$/,
+    );
+    await grid.focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByText('None; recent days').waitFor();
+    await page.getByRole('link', { name: 'all series' }).click();
+    await countOf(missing).toBe(1);
+  });
+
+  it('briefing: from a cell of the world to its sentiment', async () => {
+    const page = await open('to=2026-10-31', 'World');
+    const grid = page.getByRole('grid', { name: 'World' });
+    await grid.focus();
+    const told = page.locator('.matrix [role=status]');
+    for (const key of ['ArrowRight', 'ArrowDown']) await page.keyboard.press(key);
+    await textOf(told).toMatch(
+      /^US Inflation-Food: [+−]0\.\d\d, [+−]0\.\d\d against 90 days before.*headlines$/,
+    );
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked(page, 'view')).toBe('sentiment');
+    expect([asked(page, 'country'), asked(page, 'topic')]).toEqual(['US', 'Inflation-Food']);
   });
 
   it('sentiment: chooses a country, a model and a past moment, and comes back to now', async () => {

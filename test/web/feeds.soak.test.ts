@@ -54,11 +54,11 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
   });
 
   it('draws the coverage of assets across the page, and variants below their topic', async () => {
-    const page = await opened(loaded.browser, `${loaded.served.url}/?view=coverage&feed=ticker-events`);
+    const page = await opened(loaded.browser, `${loaded.served.url}/?view=pipeline&feed=ticker-events`);
     const grid = page.getByRole('grid');
     await expect.poll(async () => (await grid.locator('svg').boundingBox())?.width).toBeGreaterThan(1_200);
-    await page.goto(`${loaded.served.url}/?view=coverage&feed=gmsi-index`);
-    await page.getByRole('button', { name: 'Inflation-Food', exact: true }).waitFor();
+    await page.goto(`${loaded.served.url}/?view=pipeline&feed=gmsi-index`);
+    await page.locator('.heads .head', { hasText: 'Inflation-Food' }).waitFor();
     const titles = await page.locator('.heads .title').allInnerTexts();
     expect(titles.slice(0, 4)).toEqual(['directional', 'semantic', 'directional', 'semantic']);
   });

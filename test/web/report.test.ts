@@ -70,21 +70,22 @@ describe.skipIf(!browserPath)('in a browser', () => {
     return { ...tab, href, [Symbol.asyncDispose]: () => browser.close() };
   }
 
-  it('shows Today and Coverage with what the warehouse has, without a server', async () => {
+  it('shows Briefing and Pipeline with what the warehouse has, without a server', async () => {
     await using tab = await opened((await run('serve', '--html', '-')).stdout);
     const { page } = tab;
-    for (const title of ['Jobs', 'Requests this month', 'Checks', 'Arrival', 'Last loads'])
+    await page.getByRole('heading', { name: 'World' }).waitFor();
+    await expectGoodLooks(page);
+    await page.getByRole('link', { name: 'Pipeline' }).click();
+    for (const title of ['Jobs', 'Requests this month', 'Missing days', 'Checks', 'Arrival', 'Last loads'])
       await page.getByRole('heading', { name: title }).waitFor();
     await page.getByText('npx gmsi backfill food').first().waitFor();
     expect(await page.getByText(hostile.slice(0, 20)).count()).toBeGreaterThan(0);
-    await expectGoodLooks(page);
-    await page.getByRole('link', { name: 'Coverage' }).click();
     await page.getByText(/\d+ of \d+ requested series complete/).waitFor();
     await expectGoodLooks(page);
     expect(await page.getByRole('navigation').getByRole('link').count()).toBe(2);
     expect(await page.getByText(/Asking|does not contain/).count()).toBe(0);
     expect(tab.complaints).toEqual([`asks ${tab.href}`]);
-    expect(await page.title()).toMatch(/gmsi$/);
+    expect(await page.title()).toMatch(/^GMSI briefing, \d+ \w+ 20\d\d: .*; complete to 31 Mar 2024$/);
   });
 
   it('reports an empty warehouse', async () => {

@@ -17,7 +17,7 @@ const series = 'country=US&topic=Inflation-Food';
 const views = {
   sentiment: `view=sentiment&${series}&from=30d`,
   'heat map': `view=sentiment&show=heat&${series}`,
-  coverage: 'view=coverage',
+  pipeline: 'view=pipeline',
   changes: 'view=changes&to=2026-10-20',
 };
 
@@ -38,16 +38,16 @@ async function open(query: string, viewport = { width: 1440, height: 900 }) {
 
 describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
   it('skips to the content', async () => {
-    const page = await open(views.coverage);
+    const page = await open(views.pipeline);
     await page.keyboard.press('Tab');
     await expectFocus(page.getByRole('link', { name: 'Skip to the content' }));
     await page.keyboard.press('Enter');
     await expectFocus(page.locator('main'));
-    expect(asked(page, 'view')).toBe('coverage');
+    expect(asked(page, 'view')).toBe('pipeline');
   });
 
   it('/ finds a series, from any view; a field keeps the key', async () => {
-    const page = await open(`view=today&${series}`);
+    const page = await open(`view=pipeline&${series}`);
     const country = page.locator('[role=combobox]').first();
     await page.keyboard.press('/');
     await expectFocus(country);
@@ -59,7 +59,7 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
   });
 
   it('? lists the keys, and Escape closes the list', async () => {
-    const page = await open(views.coverage);
+    const page = await open(views.pipeline);
     await page.keyboard.press('?');
     const list = page.getByRole('dialog', { name: 'Keys' });
     await list.getByText('finds a country or a topic').waitFor();
@@ -152,9 +152,9 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
       [views.sentiment, 'Sentiment · US · Inflation-Food – gmsi'],
       [views['heat map'], 'Sentiment · US – gmsi'],
       ['view=sentiment', /^Sentiment · (US|NO) · (Inflation-Food|Governance.Corruption) – gmsi$/],
-      [`${views.coverage}&${series}`, 'Coverage · US · Inflation-Food – gmsi'],
+      [`${views.pipeline}&${series}`, 'Pipeline · US · Inflation-Food – gmsi'],
       [views.changes, 'Changes · 2026-10-14 to 2026-10-20 – gmsi'],
-      ['', 'Today – gmsi'],
+      ['', 'Briefing · 2026-10-31 – gmsi'],
     ] as const) {
       const page = await open(query);
       await expect.poll(() => page.title()).toMatch(title);
@@ -189,7 +189,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     await expect.poll(() => asked(page, 'from')).toBe('2026-10-12');
   });
 
-  it.each(['sentiment', 'heat map', 'coverage'] as const)('saves a picture: %s', async (view) => {
+  it.each(['sentiment', 'heat map', 'pipeline'] as const)('saves a picture: %s', async (view) => {
     const page = await open(views[view]);
     await page.locator('.chart canvas, .grid path').first().waitFor();
     const saving = page.waitForEvent('download');
@@ -208,7 +208,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
 describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
   const narrow = { width: 360, height: 740 };
 
-  it.each(Object.keys(views) as (keyof typeof views)[])('data come before controls: %s', async (view) => {
+  it.each(['sentiment', 'heat map', 'changes'] as const)('data come before controls: %s', async (view) => {
     const page = await open(views[view], narrow);
     // Failures stand below, as one sees them.
     const data = page.locator('.chart canvas, .grid, main table:not(.causes)').first();

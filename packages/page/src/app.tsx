@@ -5,15 +5,15 @@ import { findSeries } from './choose.tsx';
 import { Link, Problem, Select, Swatch } from './parts.tsx';
 import { report } from './report.ts';
 import { moment, zone, zones } from './time.ts';
+import { Briefing } from './views/briefing/briefing.tsx';
 import { Changes } from './views/changes/changes.tsx';
-import { Coverage } from './views/coverage/coverage.tsx';
 import { Feeds } from './views/feeds/feeds.tsx';
+import { Pipeline } from './views/pipeline/pipeline.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
-import { Today } from './views/today/today.tsx';
 
-const all = { today: Today, coverage: Coverage, sentiment: Sentiment, changes: Changes, feeds: Feeds };
+const all = { briefing: Briefing, sentiment: Sentiment, changes: Changes, feeds: Feeds, pipeline: Pipeline };
 type View = keyof typeof all;
-const names = (Object.keys(all) as View[]).slice(0, report ? 2 : undefined);
+const names = (Object.keys(all) as View[]).filter((name) => !report || /briefing|pipeline/.test(name));
 const views = Object.fromEntries(names.map((name) => [name, all[name]])) as typeof all;
 
 function titleOf(view: View): string {
@@ -29,7 +29,9 @@ function toView(view: View) {
 
 /** The page shows the view that the address names. */
 export function App() {
-  const current = chosen('view', views);
+  // Links that were kept from an earlier page.
+  const isOld = /^(today|coverage)$/.test(address.value.get('view') ?? '');
+  const current = isOld ? 'pipeline' : chosen('view', views);
   const Shown = views[current];
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);

@@ -14,7 +14,6 @@ export interface GridColumn {
   readonly title: string;
   /** Neighbours of one group share a head; empty if there is none. */
   readonly group: string;
-  readonly isFolded?: boolean;
 }
 
 export interface Cell {
@@ -23,7 +22,7 @@ export interface Cell {
   /** Opacity of the colours; default 1. */
   readonly strength?: number;
   /** Shows a state without relying on colours. */
-  readonly mark?: 'frame' | 'hollow' | 'cross' | 'bar' | 'hatch' | undefined;
+  readonly mark?: 'frame' | 'hatch' | 'up' | 'down' | 'dot' | undefined;
 }
 
 /** Returns the cell at a place; `undefined` if the place has none. */
@@ -32,8 +31,7 @@ export type CellAt = (row: number, column: number) => Cell | undefined;
 /** Positions in CSS pixels, from the top left cell. */
 export type Layout = ReturnType<typeof layoutOf>;
 
-const betweenGroups = 5;
-/** The rows that Page Up and Page Down move by: in a calendar, a year with its weekdays and an empty row. */
+/** The rows that Page Up and Page Down move by. */
 export const bandRows = 8;
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
 export const letter = 6.6;
@@ -45,32 +43,22 @@ export function layoutOf(
   width: number,
   {
     widest,
-    isApart,
     down,
   }: {
     /** The most pixels of a column. */
     readonly widest: number;
-    /** True for a gap between groups. */
-    readonly isApart: boolean;
     readonly down: (across: number) => number;
   },
 ) {
   const begins = columns.map(({ group }, index) => index > 0 && group !== columns[index - 1]!.group);
-  const gap = isApart ? betweenGroups : 0;
-  const room = width - begins.filter(Boolean).length * gap;
-  const across = Math.max(2, Math.min(widest, room / Math.max(1, columns.length)));
-  let gaps = 0;
-  const exact = columns.map((_, index) => {
-    if (begins[index]) gaps += gap;
-    return index * across + gaps;
-  });
-  const lefts = exact.map(Math.round);
-  const rights = exact.map((left) => Math.round(left + across));
+  const across = Math.max(2, Math.min(widest, width / Math.max(1, columns.length)));
+  const lefts = columns.map((_, index) => Math.round(index * across));
+  const rights = columns.map((_, index) => Math.round((index + 1) * across));
   // Columns with a common head.
-  const groups: { title: string; isFolded: boolean; left: number; width: number }[] = [];
-  for (const [index, { group, isFolded = false }] of columns.entries()) {
+  const groups: { title: string; left: number; width: number }[] = [];
+  for (const [index, { group }] of columns.entries()) {
     const left = lefts[index]!;
-    if (index === 0 || begins[index]) groups.push({ title: group, isFolded, left, width: 0 });
+    if (index === 0 || begins[index]) groups.push({ title: group, left, width: 0 });
     const last = groups.at(-1)!;
     last.width = rights[index]! - last.left;
   }
@@ -90,7 +78,7 @@ export function layoutOf(
     rights,
     titles,
     groups: groups.some(({ title }) => title) ? groups : [],
-    width: Math.ceil(columns.length * across + gaps),
+    width: Math.ceil(columns.length * across),
     height: Math.ceil(rows.length * high),
     head: {
       none: 0,
@@ -171,10 +159,9 @@ function rectangle(x: number, y: number, width: number, height: number): string 
 
 function markPath(mark: NonNullable<Cell['mark']>, x: number, y: number, width: number, height: number) {
   if (mark === 'hatch') return rectangle(x, y, width, height);
-  if (mark === 'frame' || mark === 'hollow')
-    return rectangle(x + 0.5, y + 0.5, Math.max(0, width - 1), Math.max(0, height - 1));
-  const [wide, high] = [width / 2, height / 2];
-  const [left, top] = [x + width / 4, y + height / 4];
-  if (mark === 'bar') return `M${left} ${y + high}h${wide}`;
-  return `M${left} ${top}l${wide} ${high}M${left + wide} ${top}l${-wide} ${high}`;
+  if (mark === 'frame') return rectangle(x + 0.5, y + 0.5, Math.max(0, width - 1), Math.max(0, height - 1));
+  const [centre, middle, size] = [x + width / 2, y + height / 2, Math.min(width, height) / 4];
+  if (mark === 'dot') return rectangle(centre - 1, middle - 1, 2, 2);
+  const way = mark === 'up' ? 1 : -1;
+  return `M${centre - size} ${middle + way * size}h${2 * size}l${-size} ${-2 * way * size}z`;
 }

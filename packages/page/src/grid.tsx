@@ -5,7 +5,6 @@ import {
   type CellAt,
   type GridColumn,
   type GridRow,
-  type Layout,
   layoutOf,
   letter,
   type Place,
@@ -18,9 +17,9 @@ import { Tip, useWidth } from './parts.tsx';
 /** How marks are drawn. */
 const looks = {
   frame: { stroke: 'var(--failed)' },
-  hollow: { stroke: 'var(--covered)' },
-  cross: { stroke: 'var(--paper)' },
-  bar: { stroke: 'var(--paper)' },
+  up: { fill: 'var(--ink)' },
+  down: { fill: 'var(--ink)' },
+  dot: { fill: 'var(--quiet)' },
   hatch: { fill: 'url(#hatch)', opacity: 0.6 },
 };
 
@@ -44,13 +43,9 @@ export function Grid(props: {
   /** The cell that is open. The cursor goes there whenever it changes. */
   open?: Place | undefined;
   onOpen?: (place: Place) => void;
-  /** Called when the cursor moves by key or click. */
-  onMove?: (place: Place) => void;
-  /** Called with a group whose head was clicked. */
-  onFold?: (group: string) => void;
 }) {
   const { label, rows, columns, cell, said, down, widest = Number.POSITIVE_INFINITY, start, open } = props;
-  const { onOpen, onMove, onFold } = props;
+  const { onOpen } = props;
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const mark = useRef<HTMLDivElement>(null);
@@ -58,11 +53,7 @@ export function Grid(props: {
   const [hovered, setHovered] = useState<Place>();
   const [cursor, setCursor] = useState(start);
   const [hasFocus, setFocus] = useState(false);
-  const isApart = onFold !== undefined;
-  const layout = useMemo(
-    () => layoutOf(rows, columns, width, { widest, isApart, down }),
-    [rows, columns, width, isApart],
-  );
+  const layout = useMemo(() => layoutOf(rows, columns, width, { widest, down }), [rows, columns, width]);
   const cells = useMemo(() => {
     if (width === 0) return null;
     const drawn = pathsOf(layout, cell);
@@ -96,7 +87,6 @@ export function Grid(props: {
   const moveTo = (place: Place | undefined) => {
     if (!place) return;
     setCursor(place);
-    onMove?.(place);
   };
   const onKey = (event: KeyboardEvent) => {
     const { row, column } = at;
@@ -123,10 +113,17 @@ export function Grid(props: {
   return (
     <div class="grid">
       <div class="heads" style={{ height: `${layout.head + (layout.groups.length > 0 ? 22 : 0)}px` }}>
-        {onFold &&
-          layout.groups.map((group) => (
-            <Head key={`${group.title} ${group.left}`} group={group} onFold={onFold} />
-          ))}
+        {layout.groups.map(({ title, left, width }) => (
+          <span
+            key={`${title} ${left}`}
+            class="head"
+            aria-hidden="true"
+            title={title}
+            style={inPixels({ left, width: width - 1 })}
+          >
+            {(width >= 40 || title.length * letter + 4 <= width) && title}
+          </span>
+        ))}
         {layout.titles !== 'none' &&
           columns.map(({ title }, column) => (
             <span
@@ -208,28 +205,6 @@ function Hatching() {
     <pattern id="hatch" width={5} height={5} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
       <rect fill="var(--quiet)" width="1" height="5" />
     </pattern>
-  );
-}
-
-function Head(props: { group: Layout['groups'][number]; onFold: (group: string) => void }) {
-  const {
-    group: { title, isFolded, left, width },
-    onFold,
-  } = props;
-  const style = { left: `${left}px`, width: `${width - 1}px` };
-  const shown = (width >= 40 || title.length * letter + 4 <= width) && title;
-  return (
-    <button
-      type="button"
-      class="head unfold"
-      aria-label={title}
-      aria-expanded={!isFolded}
-      title={`${title}: ${isFolded ? 'show its columns' : 'sum up its columns'}`}
-      style={style}
-      onClick={() => onFold(title)}
-    >
-      {!isFolded && shown}
-    </button>
   );
 }
 

@@ -17,6 +17,25 @@ export function Problem({ error }: { error: Pick<Refusal, 'message'> & Partial<R
   );
 }
 
+/** Shows what is wrong with several answers, each thing once: without the warehouse, all have the same error. */
+export function Problems({ of }: { of: readonly Pick<Asked<object>, 'error'>[] }) {
+  const errors = new Map(of.flatMap(({ error }) => (error ? [[error.message, error]] : [])));
+  const isRefused = ({ status }: Refusal) => status === 403;
+  const shown = [...errors.values()].filter((error) => !isRefused(error));
+  return (
+    <>
+      {shown.map((error) => (
+        <Problem key={error.message} error={error} />
+      ))}
+      {shown.length < errors.size && (
+        <p class="quiet">
+          This page reads the warehouse with a login that may not see jobs, what they miss, or requests.
+        </p>
+      )}
+    </>
+  );
+}
+
 /** Shows an answer. The previous one stays, paler, while the next is loading. */
 export function Answered<Answer extends object>(props: {
   asked: Asked<Answer>;
@@ -132,7 +151,8 @@ export function useEscape(close: () => void): void {
 export function useTitle(...parts: (string | undefined)[]): void {
   const title = `${parts.filter(Boolean).join(' · ')} – gmsi`;
   useEffect(() => {
-    document.title = title;
+    // A report has a subject line.
+    if (!report) document.title = title;
   }, [title]);
 }
 

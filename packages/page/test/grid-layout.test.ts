@@ -3,22 +3,22 @@ import { boxOf, type Cell, type CellAt, layoutOf, pathsOf, placeAt, seek } from 
 
 const rows = [{ title: 'a heading', isHeading: true }, { title: 'US' }, { title: 'GB' }];
 const columns = ['Prices', 'Prices', 'Work'].map((group, index) => ({ title: `topic ${index}`, group }));
-const sizes = { widest: 100, isApart: true, down: () => 20 };
+const sizes = { widest: 100, down: () => 20 };
 const full: Cell = { parts: [['blue', 1]] };
 const below: CellAt = (row) => (row === 0 ? undefined : full);
 
 describe('the layout of a grid', () => {
-  it('fills the width, with one head for neighbours of a group and a gap between groups', () => {
-    const layout = layoutOf(rows, columns, 155, sizes);
-    expect(layout).toMatchObject({ lefts: [0, 50, 105], width: 155, height: 60 });
+  it('fills the width, with one head for neighbours of a group', () => {
+    const layout = layoutOf(rows, columns, 150, sizes);
+    expect(layout).toMatchObject({ lefts: [0, 50, 100], width: 150, height: 60 });
     expect(layout.groups.map(({ title, left, width }) => [title, left, width])).toEqual([
       ['Prices', 0, 100],
-      ['Work', 105, 50],
+      ['Work', 100, 50],
     ]);
   });
 
   it('turns titles that do not fit, and drops those of narrow columns', () => {
-    const titlesAt = (width: number) => layoutOf(rows, columns, width, { ...sizes, isApart: false }).titles;
+    const titlesAt = (width: number) => layoutOf(rows, columns, width, sizes).titles;
     expect([300, 90, 20].map(titlesAt)).toEqual(['level', 'upright', 'none']);
   });
 

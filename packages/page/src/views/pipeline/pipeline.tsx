@@ -1,15 +1,17 @@
 import { Fragment } from 'preact';
+import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
-import { Answered, Flowing, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
+import { Answered, Flowing, Meter, Problems, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
 import { Causes } from '../causes.tsx';
+import { Coverage } from './coverage.tsx';
 import { Jobs, Loads, Running } from './jobs.tsx';
 
-/** Shows how the jobs stand, what is wrong with the commands that cure it, what runs, and the month's requests. */
-export function Today() {
+/** Shows how the jobs stand, what is wrong with the commands that cure it, what runs, what it costs, and what is loaded. */
+export function Pipeline() {
   const asked = {
     jobs: useAnswer('jobs', {}, 5, 60),
     causes: useAnswer('causes', {}, 5, 60),
@@ -18,20 +20,19 @@ export function Today() {
     // Also every 15 seconds, because a killed load changes nothing in the warehouse.
     loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', {}),
+    feeds: useAnswer('feeds', {}),
   };
   const { requests, checks, arrival } = asked;
   const jobs = asked.jobs.answer?.rows;
   const loads = asked.loads.answer?.rows ?? [];
-  // Without the warehouse, all questions have the same error.
-  const errors = new Map(
-    Object.values(asked).flatMap(({ error }) => (error ? [[error.message, error]] : [])),
+  const feeds = asked.feeds.answer?.rows ?? [];
+  useTitle(
+    'Pipeline',
+    ...['country', 'ticker', 'topic'].map((name) => address.value.getAll(name).join(', ')),
   );
-  useTitle('Today');
   return (
     <>
-      {[...errors.values()].map((error) => (
-        <Problem key={error.message} error={error} />
-      ))}
+      <Problems of={Object.values(asked)} />
       <Answered asked={{ ...asked.jobs, error: undefined }}>
         {({ rows }) => (
           <p class="summary">
@@ -45,6 +46,7 @@ export function Today() {
         <Jobs jobs={jobs ?? []} />
         {jobs && <Budget {...{ jobs, requests }} />}
       </div>
+      {feeds.length > 0 && <Coverage feeds={feeds} />}
       {checks.answer && loads.length + checks.answer.rows.length > 0 && <Checks asked={checks} />}
       {arrival.answer && arrival.answer.rows.length > 0 && <Arrival asked={arrival} />}
       {loads.length > 0 && (

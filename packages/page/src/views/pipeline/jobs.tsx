@@ -55,6 +55,11 @@ const columns: Column<Job>[] = [
       ),
   },
   {
+    title: 'last 90 days',
+    kind: 'nowrap',
+    show: ({ job, recent }) => recent && <Strip {...{ job, recent }} />,
+  },
+  {
     title: 'to',
     kind: 'nowrap',
     show: ({ complete_to }) => complete_to ?? <span class="quiet">–</span>,
@@ -62,13 +67,12 @@ const columns: Column<Job>[] = [
   {
     title: 'days loaded',
     kind: 'nowrap',
-    show: ({ job, covered, wanted }) =>
+    show: ({ covered, wanted }) =>
       covered !== null &&
       wanted !== null && (
         <span
           title={`${number(covered)} of ${number(wanted)} days of all series; recent days may still change`}
         >
-          <Meter now={covered} all={wanted} label={`Loaded days of ${job}`} />
           {share(covered, wanted)}
         </span>
       ),
@@ -80,6 +84,23 @@ const columns: Column<Job>[] = [
       next_run === null ? <span class="quiet">–</span> : `${next_command} ${moment(next_run)}`,
   },
 ];
+
+/** Colours of the days of all series of a job together. */
+const colours = { covered: 'covered', settling: 'settling', partial: 'refused', 'not loaded': 'never' };
+
+/** Draws the last days of a job by state. */
+function Strip({ job, recent }: { job: string; recent: string }) {
+  const spans = recent
+    .split(', ')
+    .map((span) => /^(.*) (\d+)$/.exec(span)!.slice(1) as [keyof typeof colours, string]);
+  return (
+    <span class="strip" role="img" aria-label={`Last days of ${job}: ${recent}`} title={recent}>
+      {spans.map(([state, days], place) => (
+        <span key={place} style={{ flexGrow: days, background: `var(--${colours[state]})` }} />
+      ))}
+    </span>
+  );
+}
 
 type Load = Row<'loads'>;
 
@@ -150,6 +171,7 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
       label="Loads"
       kind="small"
       rows={ended}
+      first={5}
       columns={columns}
       keyOf={({ load_id }) => load_id}
       detail={({ error }) => error && <div class="anywhere bad">{error}</div>}

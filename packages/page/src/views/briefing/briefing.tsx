@@ -1,0 +1,186 @@
+import { address } from '../../address.ts';
+import { type Answering, useAnswer } from '../../api.ts';
+import { Spark } from '../../draw/spark.tsx';
+import { counted, number, percent, score } from '../../numbers.ts';
+import { Answered, Flowing, Link, Problems, Section, Source, useTitle } from '../../parts.tsx';
+import { report } from '../../report.ts';
+import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
+import { isDay, plusDays, today } from '../../time.ts';
+import { Causes } from '../causes.tsx';
+import { NoHeadlines } from '../commands.tsx';
+import { feed } from '../sentiment/asked.ts';
+import { HeadlineText } from '../sentiment/headlines.tsx';
+import { World } from './world.tsx';
+
+type Series = Row<'briefing'>;
+
+/** Shows what moved in the last week, the world, what of the past was rewritten, and how complete all is. */
+export function Briefing() {
+  const feeds = useAnswer('feeds', {}, 30);
+  const listed = useAnswer('series', {}, 60);
+  const causes = useAnswer('causes', {}, 5, 60);
+  const jobs = useAnswer('jobs', {}, 5, 60);
+  const rewritten = useAnswer('briefing/rewritten', {}, 30, 600);
+  const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
+  const { newest } = daysOfFeeds(loaded);
+  const asked = address.value.get('to') ?? '';
+  // The current day is not over. A report has only what was asked for it.
+  const yesterday = plusDays(report ? report.at.slice(0, 10) : today(), -1);
+  const to = isDay(asked) && !report ? asked : newest && newest < yesterday ? newest : yesterday;
+  const briefing = useAnswer('briefing', newest ? { to } : undefined, 30);
+  useTitle('Briefing', newest && to);
+  return (
+    <>
+      <Problems of={[feeds, causes, jobs, rewritten]} />
+      <Complete jobs={jobs} causes={causes} />
+      {loaded?.length === 0 && (
+        <>
+          <NoHeadlines />
+          <Causes causes={causes.answer?.rows ?? []} />
+        </>
+      )}
+      {loaded !== undefined && loaded.length > 0 && (
+        <Answered asked={briefing}>
+          {({ rows }) => (
+            <div class="briefing">
+              <Moved rows={rows} {...{ to, briefing }} names={namesOf(listed.answer?.rows, 'country')} />
+              <div>
+                {rewritten.answer?.rows.map((counts) => (
+                  <Rewritten key="" {...counts} />
+                ))}
+                <World rows={rows} to={to} />
+              </div>
+            </div>
+          )}
+        </Answered>
+      )}
+    </>
+  );
+}
+
+/** Says up to when all jobs are complete, and what is to do at what cost. */
+function Complete(of: { jobs: Answering<'jobs'>; causes: Answering<'causes'> }) {
+  const [jobs, causes] = [of.jobs.answer?.rows, of.causes.answer?.rows];
+  if (!jobs || !causes) return null;
+  const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
+  const toDo = causes.filter(({ command, before }) => command ?? before);
+  // Several causes may have one cure.
+  const costs = new Map(toDo.map(({ command, requests }) => [command, requests ?? 0]));
+  const cost = [...costs.values()].reduce((sum, one) => sum + one, 0);
+  const complete = days.length > 0 && days.length === jobs.length ? `Complete to ${days[0]}` : 'Not complete';
+  const left =
+    toDo.length === 0
+      ? 'nothing to do'
+      : `${number(toDo.length)} to do (${cost > 0 ? `about ${counted(cost, 'request')}` : 'no requests'})`;
+  return (
+    <p>
+      <span class={`badge ${toDo.length > 0 ? 'refused' : ''}`}>
+        <Flowing text={jobs.length === 0 ? 'There is no job yet' : complete} />
+      </span>{' '}
+      <Link to={{ view: 'pipeline', from: null, to: null }}>
+        {jobs.length === 0 ? 'how to begin' : left} ›
+      </Link>
+    </p>
+  );
+}
+
+function Moved(props: {
+  rows: readonly Series[];
+  names: ReadonlyMap<string, string | null>;
+  to: string;
+  briefing: Answering<'briefing'>;
+}) {
+  const { rows, names, to, briefing } = props;
+  const moves = rows.filter(({ stories }) => stories !== null);
+  const all = rows.filter(({ z }) => Math.abs(z ?? 0) >= 2).length;
+  const columns: Column<Series>[] = [
+    {
+      title: 'series',
+      kind: 'head',
+      show: ({ country, topic, state }) => (
+        <>
+          <Named to={{ view: 'sentiment', country, topic, to, from: '90d' }} title={names.get(country) ?? ''}>
+            {country} {topic}
+          </Named>
+          {state !== 'covered' && <span class="quiet small"> {state}</span>}
+        </>
+      ),
+    },
+    {
+      title: 'change',
+      kind: 'number',
+      show: ({ change }) => <b class={change! < 0 ? 'down' : 'up'}>{score(change, 2)}</b>,
+    },
+    {
+      title: '14 weeks',
+      kind: 'nowrap',
+      show: ({ weeks, mean, mean_before }) => (
+        <Spark values={weeks!} label={`14 weeks: ${score(mean_before, 2)} before, ${score(mean, 2)} now`} />
+      ),
+    },
+    { title: 'z', kind: 'number', show: ({ z }) => score(z, 1) },
+    { title: 'news', kind: 'number', show: ({ headlines }) => number(headlines) },
+  ];
+  return (
+    <Section title="Moved" beside={<Source of={briefing} />}>
+      <p class="quiet small">
+        <Flowing
+          text={`Seven days to ${to} against the 90 days before; |z| ≥ 2, in standard errors, strongest first.`}
+        />
+      </p>
+      {moves.length === 0 ? (
+        <p class="empty">Nothing moved beyond its usual scatter.</p>
+      ) : (
+        <Table
+          label="Table of moves"
+          kind="small moved"
+          rows={moves}
+          columns={columns}
+          keyOf={({ country, topic }) => `${country} ${topic}`}
+          detail={({ stories }) => <Stories stories={stories!} />}
+        />
+      )}
+      {!report && all > moves.length && (
+        <p>
+          <Link to={{ view: 'changes', from: null, to, country: null, topic: null }}>
+            {number(all - moves.length)} further series with |z| ≥ 2: smaller moves, or little news ›
+          </Link>
+        </p>
+      )}
+    </Section>
+  );
+}
+
+/** A link to another view, which a report does not have. */
+function Named(props: Parameters<typeof Link>[0]) {
+  return report ? props.children : <Link {...props} />;
+}
+
+/** Names the stories that made most of a move, with their share of it. */
+function Stories({ stories }: { stories: NonNullable<Series['stories']> }) {
+  return (
+    <ul class="small">
+      {stories.map((story) => (
+        <li key={`${story.headline} ${story.url}`} class="anywhere">
+          {percent(story.share)} <HeadlineText {...story} text={story.headline} />
+          {story.headlines > 1 && <span class="quiet"> {number(story.headlines)}×</span>}
+          {story.headlines === 0 && (
+            <span class="quiet"> no longer, {number(story.headlines_before)}× before</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Rewritten({ rescored, withdrawn, late }: Row<'briefing/rewritten'>) {
+  return (
+    <Section title="Since yesterday">
+      <p>
+        <b>{number(rescored)}</b> rescored · <b>{number(withdrawn)}</b> withdrawn · <b>{number(late)}</b> late{' '}
+        <span class="quiet small">(published more than a day before they arrived)</span>
+      </p>
+    </Section>
+  );
+}
