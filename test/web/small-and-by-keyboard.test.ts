@@ -142,7 +142,7 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('button', { name: '7 days' }).click();
     await countOf(button).toBe(0);
-    expect(await page.getByText('standard errors').count()).toBe(0);
+    await countOf(page.getByText('standard errors')).toBe(0);
   });
 });
 

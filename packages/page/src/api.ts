@@ -4,11 +4,17 @@ import type { Answer as Sent } from './loader.ts';
 import { report } from './report.ts';
 import type { Path, Row } from './rows.ts';
 
-export interface Answer<Of extends Path> {
-  readonly rows: readonly Row<Of>[];
+export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
+
+export interface Question<Of extends Path = Path> {
+  readonly path: Of;
+  readonly parameters: Parameters;
 }
 
-export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
+/** An answer with its question. All that a view says of an answer comes with it: titles, links, names of files. */
+export interface Answer<Of extends Path = Path> extends Question<Of> {
+  readonly rows: readonly Row<Of>[];
+}
 
 /** Returns the address of an answer. @param form its ending */
 export function addressOf(path: string, parameters: Parameters, form: '' | '.csv' | '.sql' = ''): string {
@@ -37,10 +43,11 @@ export const wantsToken = signal(false);
 export const completeTo = signal<string | null>(null);
 
 /** Queries the API. @throws Refusal, also if the server does not answer */
-export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Promise<Answer<Of>> {
+export async function ask<Of extends Path>(question: Question<Of>, stop?: AbortSignal): Promise<Answer<Of>> {
+  const url = addressOf(question.path, question.parameters);
   if (report) {
     const found = report.answers[url];
-    if (found) return asAnswer(found);
+    if (found) return { ...question, rows: rowsOf(found) };
     throw new Refusal(0, 'This report does not contain it.', 'gmsi serve shows it.');
   }
   const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
@@ -55,13 +62,13 @@ export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Pro
     throw new Refusal(response.status, body.error, body.hint);
   }
   completeTo.value = response.headers.get('gmsi-complete-to');
-  return asAnswer(body);
+  return { ...question, rows: rowsOf(body) };
 }
 
-function asAnswer<Of extends Path>({ columns, rows }: Sent): Answer<Of> {
+function rowsOf<Of extends Path>({ columns, rows }: Sent): Row<Of>[] {
   const asObject = (cells: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-  return { rows: rows.map(asObject) as Row<Of>[] };
+  return rows.map(asObject) as Row<Of>[];
 }
 
 /** Sends the token. @returns why it is refused, if it is */
@@ -106,18 +113,15 @@ export function followChanges(): void {
 }
 
 export interface Asked<Found> {
-  /** The latest answer; the previous one while the next is loading. */
+  /** The latest answer. While another question is loading, still that of the previous one; after its error, nothing. */
   readonly answer: Found | undefined;
+  /** Why the question has no answer, or why its answer is not the newest. */
   readonly error: Refusal | undefined;
   /** True while the question has neither an answer nor an error, and while nothing is asked. */
   readonly isAsking: boolean;
 }
 
-/** An answer with its question, which gives its SQL and its CSV. */
-export interface Answering<Of extends Path> extends Asked<Answer<Of>> {
-  readonly path: Of;
-  readonly parameters: Parameters | undefined;
-}
+export type Answering<Of extends Path> = Asked<Answer<Of>>;
 
 /**
  * Queries the API whenever the question changes, and when the warehouse does, at most every few seconds. The server does not
@@ -128,13 +132,44 @@ export interface Answering<Of extends Path> extends Asked<Answer<Of>> {
 export function useAnswer<Of extends Path>(
   path: Of,
   parameters: Parameters | undefined,
-  secondsBetween = 5,
+  secondsBetween?: number,
   secondsAtMost?: number,
 ): Answering<Of> {
-  const url = parameters && addressOf(path, parameters);
+  const questionOf = (parameters: Parameters) => ({ only: question(path, parameters) });
+  const { answer, ...others } = useTogether(parameters, questionOf, secondsBetween, secondsAtMost);
+  return { answer: answer?.only as Answer<Of> | undefined, ...others };
+}
+
+export function question<Of extends Path>(path: Of, parameters: Parameters): Question<Of> {
+  return { path, parameters };
+}
+
+/** What a view shows: what it is about, and the answers to the questions that are made of that. */
+export type Together<About, Asks> = { readonly about: About } & {
+  readonly [Name in keyof Asks]: AnswerTo<Asks[Name]>;
+};
+type AnswerTo<One> = One extends Question<infer Of> ? Answer<Of> : undefined;
+
+/**
+ * Asks several questions at once. Their answers come together, with what they are about, so that no picture is made of the
+ * answers to one question and the words of another.
+ * @param about plain data, from which all questions and all words of the view are made; `undefined` to ask nothing yet
+ * @param questionsOf names the questions; `undefined` for one that is not asked
+ */
+export function useTogether<
+  About extends object,
+  Asks extends Readonly<Record<string, Question | undefined>>,
+>(
+  about: About | undefined,
+  questionsOf: (about: About) => Asks,
+  secondsBetween = 5,
+  secondsAtMost?: number,
+): Asked<Together<About, Asks>> {
+  const questions = about && questionsOf(about);
+  const key = questions && JSON.stringify(questions);
   const [told, setTold] = useState<{
-    readonly url?: string;
-    readonly answer?: Answer<Of>;
+    readonly key?: string;
+    readonly answers?: Record<string, Answer | undefined> | undefined;
     readonly error?: Refusal | undefined;
   }>({});
   const [again, setAgain] = useState(0);
@@ -146,46 +181,37 @@ export function useAnswer<Of extends Path>(
     const stop = new AbortController();
     question.current = { stop, at: 0 };
     return () => stop.abort();
-  }, [url, isOpen]);
+  }, [key, isOpen]);
   useEffect(() => {
-    if (url === undefined || !isOpen || state === undefined) return;
+    if (questions === undefined || key === undefined || !isOpen || state === undefined) return;
     const { stop, at } = question.current;
     const wait = Math.max(0, at + secondsBetween * 1000 - Date.now());
     const timer = setTimeout(() => {
       question.current.at = Date.now();
-      ask<Of>(url, stop.signal).then(
-        (answer) => !stop.signal.aborted && setTold({ url, answer, error: undefined }),
-        (error) => !stop.signal.aborted && setTold((before) => ({ ...before, url, error })),
+      const asks = Object.entries(questions).map(
+        async ([name, one]) => [name, one && (await ask(one, stop.signal))] as const,
+      );
+      Promise.all(asks).then(
+        (answers) => !stop.signal.aborted && setTold({ key, answers: Object.fromEntries(answers) }),
+        (error) =>
+          !stop.signal.aborted &&
+          setTold((before) => ({ key, error, answers: before.key === key ? before.answers : undefined })),
       );
     }, wait);
     return () => clearTimeout(timer);
-  }, [url, state, isOpen, again]);
+  }, [key, state, isOpen, again]);
   useEffect(() => {
     if (secondsAtMost === undefined) return;
     const timer = setInterval(() => setAgain((count) => count + 1), secondsAtMost * 1000);
     return () => clearInterval(timer);
   }, [secondsAtMost]);
-  const { answer, error } = told;
-  return { path, parameters, answer, error, isAsking: url === undefined || told.url !== url };
-}
-
-/**
- * Returns what is made of several answers. It is made when all of them are there, and stays while the next ones are loading.
- * @param others what it also depends on
- */
-export function useTogether<Answers extends object[], Made>(
-  asked: { readonly [Place in keyof Answers]: Asked<Answers[Place]> },
-  make: (...answers: Answers) => Made,
-  others: readonly unknown[],
-): Asked<Made> {
-  const error = asked.find((one) => one.error)?.error;
-  const isAsking = asked.some((one) => one.isAsking);
-  const answers = asked.map(({ answer }) => answer) as Answers;
+  const isTold = key !== undefined && told.key === key;
+  // Other words about the same answers, such as those of another model, need no other answers.
   const made = useMemo(
-    () => (isAsking || error ? undefined : make(...answers)),
-    [isAsking, error, ...answers, ...others],
+    () => (isTold && told.answers ? ({ about, ...told.answers } as Together<About, Asks>) : undefined),
+    [isTold, told.answers, JSON.stringify(about)],
   );
-  const last = useRef<Made>(undefined);
-  last.current = made ?? last.current;
-  return { answer: last.current, error, isAsking };
+  const last = useRef<Together<About, Asks>>(undefined);
+  last.current = made ?? (told.answers && last.current);
+  return { answer: last.current, error: isTold ? told.error : undefined, isAsking: !isTold };
 }

@@ -1,7 +1,7 @@
-import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
+import type { ComponentChildren, ComponentType, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Answering, type Asked, addressOf, type Refusal } from './api.ts';
+import { type Answer, type Answering, type Asked, addressOf, type Refusal } from './api.ts';
 import { report } from './report.ts';
 import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
@@ -36,28 +36,24 @@ export function Problems({ of }: { of: readonly Pick<Asked<object>, 'error'>[] }
   );
 }
 
-/** Shows an answer. The previous one stays, paler, while the next is loading. */
-export function Answered<Answer extends object>(props: {
-  asked: Asked<Answer>;
-  /** Shown if there are no rows. */
-  empty?: ComponentChildren;
-  children: (answer: Answer) => ComponentChildren;
-}) {
+/**
+ * Shows an answer by a component that gets nothing but the answer. The previous one stays, paler and with its own words, while
+ * the next is loading. A function made where it is used would be another component each time: the page would begin anew.
+ */
+export function Answered<Answer extends object>(props: { asked: Asked<Answer>; as: ComponentType<Answer> }) {
   const {
     asked: { answer, error, isAsking },
-    empty,
-    children,
+    as: Shown,
   } = props;
-  const isEmpty = answer && 'rows' in answer && (answer.rows as readonly unknown[]).length === 0;
   return (
     <>
       {error && <Problem error={error} />}
-      {answer === undefined ? (
-        isAsking && !error && <p class="quiet waiting">Asking …</p>
-      ) : isEmpty && empty !== undefined ? (
-        <p class="empty">{empty}</p>
+      {answer ? (
+        <div class={isAsking || error ? 'stale' : undefined} aria-busy={isAsking}>
+          <Shown {...answer} />
+        </div>
       ) : (
-        <div class={isAsking || error ? 'stale' : undefined}>{children(answer)}</div>
+        isAsking && !error && <p class="quiet waiting">Asking …</p>
       )}
     </>
   );
@@ -175,16 +171,16 @@ export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: s
   );
 }
 
-/** The SQL of a view, and its data as CSV. */
+/** The SQL of an answer, and its data as CSV; nothing while the answer is not that of the question. */
 export function Source(props: {
-  of: Answering<Path>;
+  of: Answer | Answering<Path>;
   /** Selects the chart of these data, which also gets its link and its picture. */
   chart?: string;
 }) {
-  const {
-    of: { path, parameters = {} },
-    chart,
-  } = props;
+  const { of, chart } = props;
+  const answer = 'rows' in of ? of : of.isAsking || of.error ? undefined : of.answer;
+  if (!answer) return null;
+  const { path, parameters } = answer;
   if (report) return null;
   return (
     <span class="source end">

@@ -1,5 +1,5 @@
 import { address } from '../../address.ts';
-import { type Answering, useAnswer } from '../../api.ts';
+import { type Answering, question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { Spark } from '../../draw/spark.tsx';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Flowing, Link, Problems, Section, Source, useTitle } from '../../parts.tsx';
@@ -18,21 +18,19 @@ type Series = Row<'briefing'>;
 /** Shows what moved in the last week, the world, what of the past was rewritten, and how complete all is. */
 export function Briefing() {
   const feeds = useAnswer('feeds', {}, 30);
-  const listed = useAnswer('series', {}, 60);
   const causes = useAnswer('causes', {}, 5, 60);
   const jobs = useAnswer('jobs', {}, 5, 60);
-  const rewritten = useAnswer('briefing/rewritten', {}, 30, 600);
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const { newest } = daysOfFeeds(loaded);
   const asked = address.value.get('to') ?? '';
   // The current day is not over. A report has only what was asked for it.
   const yesterday = plusDays(report ? report.at.slice(0, 10) : today(), -1);
   const to = isDay(asked) && !report ? asked : newest && newest < yesterday ? newest : yesterday;
-  const briefing = useAnswer('briefing', newest ? { to } : undefined, 30);
+  const briefing = useTogether(newest ? { to } : undefined, questionsOf, 30, 600);
   useTitle('Briefing', newest && to);
   return (
     <>
-      <Problems of={[feeds, causes, jobs, rewritten]} />
+      <Problems of={[feeds, causes, jobs]} />
       <Complete jobs={jobs} causes={causes} />
       {loaded?.length === 0 && (
         <>
@@ -40,22 +38,32 @@ export function Briefing() {
           <Causes causes={causes.answer?.rows ?? []} />
         </>
       )}
-      {loaded !== undefined && loaded.length > 0 && (
-        <Answered asked={briefing}>
-          {({ rows }) => (
-            <div class="briefing">
-              <Moved rows={rows} {...{ to, briefing }} names={namesOf(listed.answer?.rows, 'country')} />
-              <div>
-                {rewritten.answer?.rows.map((counts) => (
-                  <Rewritten key="" {...counts} />
-                ))}
-                <World rows={rows} to={to} />
-              </div>
-            </div>
-          )}
-        </Answered>
-      )}
+      {loaded !== undefined && loaded.length > 0 && <Answered asked={briefing} as={Shown} />}
     </>
+  );
+}
+
+function questionsOf({ to }: { readonly to: string }) {
+  return {
+    briefing: question('briefing', { to }),
+    rewritten: question('briefing/rewritten', {}),
+    listed: question('series', {}),
+  };
+}
+
+type Found = Together<{ readonly to: string }, ReturnType<typeof questionsOf>>;
+
+function Shown(answer: Found) {
+  return (
+    <div class="briefing">
+      <Moved {...answer} />
+      <div>
+        {answer.rewritten.rows.map((counts) => (
+          <Rewritten key="" {...counts} />
+        ))}
+        <World rows={answer.briefing.rows} to={answer.about.to} />
+      </div>
+    </div>
   );
 }
 
@@ -85,13 +93,9 @@ function Complete(of: { jobs: Answering<'jobs'>; causes: Answering<'causes'> }) 
   );
 }
 
-function Moved(props: {
-  rows: readonly Series[];
-  names: ReadonlyMap<string, string | null>;
-  to: string;
-  briefing: Answering<'briefing'>;
-}) {
-  const { rows, names, to, briefing } = props;
+function Moved({ about: { to }, briefing, listed }: Found) {
+  const { rows } = briefing;
+  const names = namesOf(listed.rows, 'country');
   const moves = rows.filter(({ stories }) => stories !== null);
   const all = rows.filter(({ z }) => Math.abs(z ?? 0) >= 2).length;
   const columns: Column<Series>[] = [

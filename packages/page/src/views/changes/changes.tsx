@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { address, chosen, go } from '../../address.ts';
-import { type Parameters, useAnswer } from '../../api.ts';
+import { type Answer, question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
 import { counted, number, score } from '../../numbers.ts';
 import {
@@ -55,14 +55,9 @@ export function Changes() {
     .join(' · ');
   useTitle('Changes', countries.join(', '), topics.join(', '), `${from} to ${to}`);
   const lists = { country: countries, topic: topics };
-  const parameters: Parameters = { ...lists, from, to, against, model, match_type: match };
-  const asked = useAnswer('sentiment/changes', loaded?.length ? { ...parameters, of } : undefined, 30);
-  const [all, ...rows] = asked.answer?.rows ?? [];
-  const rescored = useAnswer(
-    'loads/rescorings',
-    all && { from: [all.before_from, from].toSorted()[0]!, to },
-    30,
-  );
+  const about = { ...lists, from, to, against, model, match, of, what, names: namesOf(choices.countries) };
+  const asked = useTogether(loaded?.length ? about : undefined, questionsOf, 30);
+  if (feeds.error && !loaded) return <Problem error={feeds.error} />;
   if (loaded?.length === 0) return <NoHeadlines />;
   return (
     <>
@@ -99,57 +94,93 @@ export function Changes() {
           </More>
         </div>
       </Controls>
-      <Answered asked={asked}>
-        {() =>
-          all && (
-            <>
-              <Moved all={all} what={what || 'All series'} {...{ from, to, model, match }} />
-              {rescored.error && <Problem error={rescored.error} />}
-              {rescored.answer?.rows.map((load) => (
-                <Rescored key={load.load_id} load={load} />
-              ))}
-              {rows.length > 0 && !(rows.length === 1 && countries.length > 0 && topics.length > 0) && (
-                <>
-                  <Noted of={asked}>
-                    <How>
-                      The part of the move: the share of all headlines times the distance of their mean from
-                      the earlier mean of all, for the later period minus the same for the earlier one. All
-                      parts add up to the move. z is the change in standard errors, from how daily means
-                      scatter; none for fewer than 7 days with headlines.
-                    </How>
-                  </Noted>
-                  <Table
-                    label="What changed"
-                    kind="news changes"
-                    rows={rows}
-                    columns={columnsOf(of, choices.countries)}
-                    keyOf={(row) => `${row.country} ${row.topic}`}
-                    sort="sort"
-                    first={50}
-                  />
-                </>
-              )}
-            </>
-          )
-        }
-      </Answered>
-      {all && all.change !== null && countries.length > 0 && topics.length > 0 && (
-        <Stories parameters={parameters} all={all} what={what} />
+      <Answered asked={asked} as={Shown} />
+    </>
+  );
+}
+
+/** What changes are about. */
+interface About {
+  readonly country: readonly string[];
+  readonly topic: readonly string[];
+  readonly from: string;
+  readonly to: string;
+  readonly against: string;
+  readonly model: string;
+  readonly match: keyof typeof matches;
+  readonly of: keyof typeof kinds;
+  /** The names of what was chosen; empty for all series. */
+  readonly what: string;
+  /** The names of countries by code. */
+  readonly names: Readonly<Record<string, string | null | undefined>>;
+}
+
+function namesOf(choices: readonly Choice[]): About['names'] {
+  return Object.fromEntries(choices.map(({ code, name }) => [code, name]));
+}
+
+function questionsOf({ country, topic, from, to, against, model, match, of }: About) {
+  const move = { country, topic, from, to, against, model, match_type: match };
+  const isChosen = country.length > 0 && topic.length > 0;
+  return {
+    changes: question('sentiment/changes', { ...move, of }),
+    stories: isChosen ? question('sentiment/changes/stories', move) : undefined,
+  };
+}
+
+type Found = Together<About, ReturnType<typeof questionsOf>>;
+
+function Shown({ about, changes, stories }: Found) {
+  const { from, to, of, names } = about;
+  const [all, ...rows] = changes.rows;
+  if (!all) return null;
+  const span = { from: [all.before_from, from].toSorted()[0]!, to };
+  return (
+    <>
+      <Moved all={all} about={about} />
+      <Rescorings key={`${span.from} ${to}`} {...span} />
+      {rows.length > 0 && !(rows.length === 1 && stories) && (
+        <>
+          <Noted of={changes}>
+            <How>
+              The part of the move: the share of all headlines times the distance of their mean from the
+              earlier mean of all, for the later period minus the same for the earlier one. All parts add up
+              to the move. z is the change in standard errors, from how daily means scatter; none for fewer
+              than 7 days with headlines.
+            </How>
+          </Noted>
+          <Table
+            label="What changed"
+            kind="news changes"
+            rows={rows}
+            columns={columnsOf(of, names)}
+            keyOf={(row) => `${row.country} ${row.topic}`}
+            sort="sort"
+            first={50}
+          />
+        </>
       )}
+      {stories && all.change !== null && <Stories {...{ about, stories, all }} />}
+    </>
+  );
+}
+
+/** Says which loads met new scores of the days that are compared. */
+function Rescorings({ from, to }: { from: string; to: string }) {
+  const { answer, error } = useAnswer('loads/rescorings', { from, to }, 30);
+  return (
+    <>
+      {error && <Problem error={error} />}
+      {answer?.rows.map((load) => (
+        <Rescored key={load.load_id} load={load} />
+      ))}
     </>
   );
 }
 
 /** Says in one sentence how far the mean moved, and what is loaded of both periods. */
-function Moved(props: {
-  all: ChangeRow;
-  what: string;
-  from: string;
-  to: string;
-  model: string;
-  match: keyof typeof matches;
-}) {
-  const { all, what, from, to, model, match } = props;
+function Moved({ all, about }: { all: ChangeRow; about: About }) {
+  const { what, from, to, model, match } = about;
   const { change, mean, mean_before, state, state_before, before_from, before_to } = all;
   const size = Math.abs(change ?? 0).toFixed(3);
   const moved =
@@ -167,7 +198,7 @@ function Moved(props: {
       : `${score(mean)} ${days} (${counted(count, 'headline')}${open})`;
   };
   return (
-    <Titled title={`${what}: sentiment ${moved}`}>
+    <Titled title={`${what || 'All series'}: sentiment ${moved}`}>
       <Flowing
         text={[
           `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${matches[match]} news`}: `,
@@ -184,7 +215,7 @@ function isSmall(change: number): boolean {
   return Math.abs(change) < 0.0005;
 }
 
-function columnsOf(of: keyof typeof kinds, countries: readonly Choice[]): Column<ChangeRow>[] {
+function columnsOf(of: About['of'], names: About['names']): Column<ChangeRow>[] {
   // The series of a country are its topics, those of a topic its countries.
   const into = ({ country, topic }: ChangeRow) => ({
     ...(country !== null && { country }),
@@ -195,9 +226,7 @@ function columnsOf(of: keyof typeof kinds, countries: readonly Choice[]): Column
     title: 'country',
     kind: 'text',
     show: (row) => (
-      <Link to={into(row)}>
-        {[row.country, countries.find(({ code }) => code === row.country)?.name].filter(Boolean).join(' ')}
-      </Link>
+      <Link to={into(row)}>{[row.country, names[row.country ?? '']].filter(Boolean).join(' ')}</Link>
     ),
     by: (row) => row.country,
   };
@@ -255,46 +284,44 @@ function How({ children }: { children: ComponentChildren }) {
 type Story = Row<'sentiment/changes/stories'>;
 
 /** Shows the stories that moved the mean, in two lists: those that raised it, and those that lowered it. */
-function Stories({ parameters, all, what }: { parameters: Parameters; all: ChangeRow; what: string }) {
-  const asked = useAnswer('sentiment/changes/stories', parameters, 30);
-  const { country, topic, model, match_type, to } = parameters;
-  const chart = { country, topic, model, match_type, to } as Record<string, string | readonly string[]>;
+function Stories({
+  about,
+  all,
+  stories,
+}: {
+  about: About;
+  all: ChangeRow;
+  stories: Answer<'sentiment/changes/stories'>;
+}) {
+  const { rows } = stories;
+  const { country, topic, model, match, to, what } = about;
+  const others = rows.find(({ others }) => others !== null);
+  const single = rows.filter((row) => row !== others);
+  const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
+  const line = { country, topic, model, match_type: match, to, from: all.before_from };
   return (
     <section aria-label="Stories behind the move">
       <div class="row titled">
         <h2>Stories behind the move</h2>
-        <Link to={{ ...chart, view: 'sentiment', show: 'lines', from: all.before_from, at: null }}>
-          {what} as a line
-        </Link>
-        <Source of={asked} />
+        <Link to={{ ...line, view: 'sentiment', show: 'lines', at: null }}>{what} as a line</Link>
+        <Source of={stories} />
       </div>
-      <Answered asked={asked}>
-        {({ rows }) => {
-          const others = rows.find(({ others }) => others !== null);
-          const single = rows.filter((row) => row !== others);
-          const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
-          return (
-            <>
-              <p class="quiet">
-                {others &&
-                  `${counted(others.others!, 'other story', 'other stories')} together ${score(others.contribution, 4)}; `}
-                all stories together {score(sum, 4)}, the move.
-              </p>
-              <How>
-                Headlines that say the same are one story. Its part of the move: its share of all headlines
-                times the distance of its mean from the earlier mean of all, for the later period minus the
-                same for the earlier one. All parts add up to the move.
-              </How>
-              <Sides
-                titles={['Raised the mean', 'Lowered the mean']}
-                rows={single}
-                show={storyOf}
-                part={part(all.change)}
-              />
-            </>
-          );
-        }}
-      </Answered>
+      <p class="quiet">
+        {others &&
+          `${counted(others.others!, 'other story', 'other stories')} together ${score(others.contribution, 4)}; `}
+        all stories together {score(sum, 4)}, the move.
+      </p>
+      <How>
+        Headlines that say the same are one story. Its part of the move: its share of all headlines times the
+        distance of its mean from the earlier mean of all, for the later period minus the same for the earlier
+        one. All parts add up to the move.
+      </How>
+      <Sides
+        titles={['Raised the mean', 'Lowered the mean']}
+        rows={single}
+        show={storyOf}
+        part={part(all.change)}
+      />
     </section>
   );
 }

@@ -1,5 +1,6 @@
+import { useMemo } from 'preact/hooks';
 import { address, chosen, go } from '../../address.ts';
-import { type Answer, useAnswer, useTogether } from '../../api.ts';
+import { type Answer, type Parameters, question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
@@ -55,17 +56,14 @@ const NothingLoaded = () => (
 
 /** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
-  const feeds = useAnswer('feeds', {}, 30);
-  return (
-    <Answered asked={feeds}>
-      {({ rows }) => {
-        const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
-        const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
-        if (feed === undefined) return <NothingLoaded />;
-        return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
-      }}
-    </Answered>
-  );
+  return <Answered asked={useAnswer('feeds', {}, 30)} as={AnyFeed} />;
+}
+
+function AnyFeed({ rows }: Answer<'feeds'>) {
+  const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
+  const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
+  if (feed === undefined) return <NothingLoaded />;
+  return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
 }
 
 /** What another subject or feed forgets. */
@@ -163,86 +161,94 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
 type Point = Row<'index'>;
 type Covered = Row<'coverage/days'>;
 
-/** Shows an index over time: a line for each topic and model. */
-function IndexLines(props: {
-  feed: IndexFeed;
-  subject: string;
-  days: { readonly from: string; readonly to: string };
-  by: Bucket;
-  isAsset: boolean;
-  /** Loaded match types. */
-  matches: readonly string[];
-  /** Loaded series of the subject. */
-  series: readonly Row<'coverage'>[] | undefined;
-}) {
-  const { feed, subject, days, by, isAsset, matches, series } = props;
-  const index = useAnswer('index', { feed, subject, ...days, by });
-  const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
-    [...new Set(series?.map((one) => one[part]))].slice(0, 100);
-  const coverage = series && {
-    feed,
-    ...days,
-    country: all('country'),
-    topic: all('topic'),
-    ticker: all('ticker'),
-    variant: all('variant'),
-    match_type: matches,
+/** What the lines of an index are about. */
+interface About {
+  readonly feed: IndexFeed;
+  readonly subject: string;
+  readonly days: { readonly from: string; readonly to: string };
+  readonly by: Bucket;
+  readonly isAsset: boolean;
+  /** What is loaded of the subject, by part of a series. */
+  readonly series: Readonly<Record<(typeof parts)[number] | 'match_type', readonly string[]>>;
+}
+
+const parts = ['country', 'topic', 'ticker', 'variant'] as const;
+
+function questionsOf({ feed, subject, days, by, isAsset, series }: About) {
+  return {
+    index: question('index', { feed, subject, ...days, by }),
+    covered: question('coverage/days', { feed, ...days, ...series }),
+    news: isAsset ? question('news/counts', { subject, ...days, by }) : undefined,
   };
-  const covered = useAnswer('coverage/days', coverage);
-  const news = useAnswer('news/counts', isAsset ? { subject, ...days, by } : undefined, 30).answer?.rows;
-  const drawn = useTogether(
-    [index, covered],
-    ({ rows: points }, { rows: ranges }) => {
-      const rows = points.map((point) => asSentiment(subject, point));
-      const lines = linesOf(rows);
-      const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
-      const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
-      const chart = indexChart(feed, shown, rows, ranges, { ...days, by });
-      return { rows, lines, shown, chart: { ...chart, lanes: lanesOf(chart, news) } };
-    },
-    [address.value, news],
-  );
+}
+
+/** Shows an index over time: a line for each topic and model. */
+function IndexLines(
+  props: Omit<About, 'series'> & {
+    /** Loaded match types. */
+    matches: readonly string[];
+    /** Loaded series of the subject. */
+    series: readonly Row<'coverage'>[] | undefined;
+  },
+) {
+  const { matches: match_type, series, ...others } = props;
+  const all = (part: (typeof parts)[number]) => [...new Set(series?.map((one) => one[part]))].slice(0, 100);
+  const [country, topic, ticker, variant] = parts.map(all) as [string[], string[], string[], string[]];
+  const about = series && { ...others, series: { country, topic, ticker, variant, match_type } };
+  return <Answered asked={useTogether(about, questionsOf)} as={Shown} />;
+}
+
+function Shown({ about, index, covered, news }: Together<About, ReturnType<typeof questionsOf>>) {
+  const { feed, subject, days, by } = about;
+  const { rows, lines, shown, chart } = useMemo(() => {
+    const rows = index.rows.map((point) => asSentiment(subject, point));
+    const lines = linesOf(rows);
+    const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
+    const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
+    const chart = indexChart(feed, shown, rows, covered.rows, { ...days, by });
+    return { rows, lines, shown, chart: { ...chart, lanes: lanesOf(chart, news?.rows) } };
+  }, [about, index, covered, news, address.value]);
+  if (rows.length === 0)
+    return (
+      <p class="empty">
+        No {feed} of {subject} is loaded from {days.from} to {days.to}.
+      </p>
+    );
   return (
-    <Answered asked={drawn} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
-      {({ rows, lines, shown, chart }) => (
-        <>
-          {lines.length > mostLines && (
-            <Choose
-              label="Lines"
-              choices={lines.map(({ key, topic, line, count }) => ({
-                code: key,
-                name: `${topic} ${line}`,
-                title: `${topic} ${line}`,
-                note: counted(count, chart.counted),
-              }))}
-              chosen={shown.map(({ key }) => key)}
-              atMost={mostLines}
-              onChange={(line) => go({ line }, 'replace')}
-            />
-          )}
-          <Titled title={`${subject}: ${feed} by ${by}, ${days.from} to ${days.to}`}>
-            Index: mean score of the {chart.counted}s, +1 if all are wholly positive, −1 if all are wholly
-            negative.
-          </Titled>
-          <Drawn
-            chart={chart}
-            label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
-            of={index}
-            notes={[
-              chart.lanes.length > 0 &&
-                `Lowest: when ${subject} had events, headlines, and headlines on events; darker is more.`,
-              lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
-              rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
-            ]}
-          />
-          {feed === 'gmsi-index' && address.value.has('at') && (
-            <Link to={headlinesOf(subject, shown)}>
-              Headlines of {bucketTitle(address.value.get('at')!, by)}
-            </Link>
-          )}
-        </>
+    <>
+      {lines.length > mostLines && (
+        <Choose
+          label="Lines"
+          choices={lines.map(({ key, topic, line, count }) => ({
+            code: key,
+            name: `${topic} ${line}`,
+            title: `${topic} ${line}`,
+            note: counted(count, chart.counted),
+          }))}
+          chosen={shown.map(({ key }) => key)}
+          atMost={mostLines}
+          onChange={(line) => go({ line }, 'replace')}
+        />
       )}
-    </Answered>
+      <Titled title={`${subject}: ${feed} by ${by}, ${days.from} to ${days.to}`}>
+        Index: mean score of the {chart.counted}s, +1 if all are wholly positive, −1 if all are wholly
+        negative.
+      </Titled>
+      <Drawn
+        chart={chart}
+        label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
+        of={index}
+        notes={[
+          chart.lanes.length > 0 &&
+            `Lowest: when ${subject} had events, headlines, and headlines on events; darker is more.`,
+          lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
+          rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
+        ]}
+      />
+      {feed === 'gmsi-index' && address.value.has('at') && (
+        <Link to={headlinesOf(subject, shown)}>Headlines of {bucketTitle(address.value.get('at')!, by)}</Link>
+      )}
+    </>
   );
 }
 
@@ -369,50 +375,75 @@ export function News(props: {
   // The period may cut the bucket.
   const [first, last] = [start < days.from ? days.from : start, end > days.to ? days.to : end];
   const named = kind === 'all' ? null : kind;
-  const asked = useAnswer('news', { subject, kind: named, from: first, to: last, limit });
+  const asked = useTogether(
+    {
+      ...{ name, isMacro, first, last },
+      title: isOpen ? ` of ${bucketTitle(start, unit)}` : '',
+      of: { subject, kind: named, from: first, to: last, limit },
+    },
+    newsOf,
+  );
   return (
     <section class="headlines panel" aria-label={`News of ${name}`}>
       <div class="row">
-        <h2>
-          News of {name}
-          {isOpen && ` of ${bucketTitle(start, unit)}`}
-        </h2>
         {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
-        <Source of={asked} />
         {isOpen && (
           <button type="button" onClick={() => go({ at: null, of: null })}>
             Whole period
           </button>
         )}
       </div>
-      <Answered
-        asked={asked}
-        empty={
-          <>
-            No news of {name} is loaded from {first} to {last}.{' '}
-            {isMacro
-              ? 'A job of macro-headlines loads it.'
-              : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}
-          </>
-        }
-      >
-        {({ rows }) => (
-          <>
-            {rows.length === limit && <p class="quiet">The latest 1,000. Choose fewer days to see others.</p>}
-            <Table
-              label="News"
-              kind="news"
-              rows={rows}
-              columns={columns.filter(
-                ({ title, by }) => title === 'text' || rows.some((row) => (by?.(row) ?? '') !== ''),
-              )}
-              keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source} ${row.topic}`}
-              sort="news"
-              first={50}
-            />
-          </>
-        )}
-      </Answered>
+      <Answered asked={asked} as={Listed} />
     </section>
+  );
+}
+
+interface AboutNews {
+  readonly name: string;
+  readonly title: string;
+  readonly isMacro: boolean;
+  readonly first: string;
+  readonly last: string;
+  readonly of: Parameters;
+}
+
+function newsOf({ of }: AboutNews) {
+  return { news: question('news', of) };
+}
+
+function Listed({ about, news }: Together<AboutNews, ReturnType<typeof newsOf>>) {
+  const { name, title, isMacro, first, last } = about;
+  const { rows } = news;
+  return (
+    <>
+      <div class="row">
+        <h2>
+          News of {name}
+          {title}
+        </h2>
+        <Source of={news} />
+      </div>
+      {rows.length === limit && <p class="quiet">The latest 1,000. Choose fewer days to see others.</p>}
+      {rows.length === 0 ? (
+        <p class="empty">
+          No news of {name} is loaded from {first} to {last}.{' '}
+          {isMacro
+            ? 'A job of macro-headlines loads it.'
+            : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}
+        </p>
+      ) : (
+        <Table
+          label="News"
+          kind="news"
+          rows={rows}
+          columns={columns.filter(
+            ({ title, by }) => title === 'text' || rows.some((row) => (by?.(row) ?? '') !== ''),
+          )}
+          keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source} ${row.topic}`}
+          sort="news"
+          first={50}
+        />
+      )}
+    </>
   );
 }

@@ -1,7 +1,7 @@
 import { scaleUtc } from 'd3-scale';
 import { useMemo } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { type Answer, type Answering, useAnswer } from '../../api.ts';
+import { type Answer, question, type Together, useTogether } from '../../api.ts';
 import { barOf, type Cells, cellsOf, inWords, isComplete, statesIn } from '../../draw/cells.ts';
 import { stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
@@ -9,7 +9,7 @@ import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Link, Period, Section, Select, Source, Swatch } from '../../parts.tsx';
 import { report } from '../../report.ts';
-import { type Row, variantTitle } from '../../rows.ts';
+import { variantTitle } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
 
@@ -23,13 +23,11 @@ export function Coverage({ feeds }: { feeds: Answer<'feeds'>['rows'] }) {
     feeds.find((one) => one.feed === (asked('feed') ?? 'gmsi-headlines')) ??
     feeds[0]!;
   const { from, to } = report ? { from: oldest, to: newest } : periodFor(newest, oldest, () => oldest);
-  const listed = useAnswer('series', {}, 60).answer?.rows;
-  const coverage = useAnswer('coverage', { feed, match_type, from, to }, 2);
-  const series = seriesAsked();
-  const missing = useAnswer('coverage/missing', { feed, ...series });
+  const coverage = useTogether({ feed, match_type, from, to }, matrixOf, 2);
+  const missing = useTogether({ feed, series: seriesAsked() }, missingOf);
   return (
     <>
-      <Section title="Series" beside={<Source of={coverage} chart=".matrix" />}>
+      <Section title="Series">
         <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
           <div class="row">
             {feeds.length > 1 && (
@@ -50,25 +48,29 @@ export function Coverage({ feeds }: { feeds: Answer<'feeds'>['rows'] }) {
             {!report && <Period from={from} to={to} oldest={oldest} newest={newest} />}
           </div>
         </Controls>
-        <Answered asked={coverage} empty="Nothing was requested in this period.">
-          {({ rows }) => <Matrix found={rows} listed={listed ?? []} from={from} to={to} />}
-        </Answered>
+        <Answered asked={coverage} as={Matrix} />
       </Section>
-      <MissingDays asked={missing} series={series} />
+      <Answered asked={missing} as={MissingDays} />
     </>
   );
 }
 
-interface Shown {
-  readonly found: Answer<'coverage'>['rows'];
-  readonly listed: readonly Row<'series'>[];
+interface OfMatrix {
+  readonly feed: string;
+  readonly match_type: string;
   readonly from: string;
   readonly to: string;
 }
 
+function matrixOf(about: OfMatrix) {
+  return { coverage: question('coverage', { ...about }), listed: question('series', {}) };
+}
+
 /** Shows the requested series: each cell runs from the first day to the last. */
-function Matrix({ found, listed, from, to }: Shown) {
-  const cells = useMemo(() => cellsOf(found, listed), [found, listed]);
+function Matrix({ about, coverage, listed }: Together<OfMatrix, ReturnType<typeof matrixOf>>) {
+  const { from, to } = about;
+  const found = coverage.rows;
+  const cells = useMemo(() => cellsOf(found, listed.rows), [found, listed]);
   const days = Math.max(1, daysBetween(from, to));
   const { rows, columns, by, at } = cells;
   const hasNames = innerWidth >= 700 && rows.length <= 40;
@@ -82,6 +84,7 @@ function Matrix({ found, listed, from, to }: Shown) {
       return one ? barOf(one, days) : { parts: [] };
     };
   }, [cells, days]);
+  if (found.length === 0) return <p class="empty">Nothing was requested in this period.</p>;
   return (
     <>
       <div class="row">
@@ -98,6 +101,7 @@ function Matrix({ found, listed, from, to }: Shown) {
         </ul>
         <span class="quiet small">each cell:</span>
         <Axis from={from} to={to} />
+        <Source of={coverage} chart=".matrix" />
       </div>
       <div class="matrix apart">
         <Grid
@@ -170,58 +174,58 @@ const reasons: Readonly<Record<string, string>> = {
   'not loaded': 'never requested',
 };
 
+interface OfMissing {
+  readonly feed: string;
+  readonly series: ReturnType<typeof seriesAsked>;
+}
+
+function missingOf({ feed, series }: OfMissing) {
+  return { missing: question('coverage/missing', { feed, ...series }) };
+}
+
 /** Lists the days that are not loaded, with why, and the least requests that load them. */
-function MissingDays(props: {
-  asked: Answering<'coverage/missing'>;
-  series: ReturnType<typeof seriesAsked>;
-}) {
-  const { asked, series } = props;
+function MissingDays({ about, missing }: Together<OfMissing, ReturnType<typeof missingOf>>) {
+  const { series } = about;
+  const { rows } = missing;
   const of = Object.values(series).join(' ');
+  if (rows.length === 0 && !of) return null;
   return (
-    <Answered asked={asked}>
-      {({ rows }) =>
-        (rows.length > 0 || of) && (
-          <Section title={of ? `Missing days of ${of}` : 'Missing days'} beside={<Source of={asked} />}>
-            {of && (
-              <p class="row">
-                {rows.length === 0 && (
-                  <span class="quiet">None; recent days are loaded again by each sync.</span>
-                )}
-                {series.topic && <Link to={{ view: 'sentiment', from: null, to: null }}>its sentiment</Link>}
-                <Link to={noSeries}>all series</Link>
-              </p>
-            )}
-            {rows.length > 0 && (
-              <Table
-                label="Table of missing days"
-                kind="small"
-                rows={rows}
-                keyOf={({ from, to, state, cause }) => `${from} ${to} ${state} ${cause}`}
-                sort="missing"
-                first={8}
-                columns={[
-                  {
-                    title: 'days',
-                    kind: 'nowrap',
-                    by: ({ from }) => from,
-                    show: ({ from, to }) => `${from} – ${to}`,
-                  },
-                  {
-                    title: 'series',
-                    show: ({ series, example }) =>
-                      series === 1 ? example : `${number(series)}, such as ${example}`,
-                  },
-                  {
-                    title: 'why',
-                    show: ({ state, says }) => [reasons[state] ?? state, says].filter(Boolean).join(': '),
-                  },
-                  { title: 'requests', kind: 'number', hint: 'At least', by: ({ requests }) => requests },
-                ]}
-              />
-            )}
-          </Section>
-        )
-      }
-    </Answered>
+    <Section title={of ? `Missing days of ${of}` : 'Missing days'} beside={<Source of={missing} />}>
+      {of && (
+        <p class="row">
+          {rows.length === 0 && <span class="quiet">None; recent days are loaded again by each sync.</span>}
+          {series.topic && <Link to={{ view: 'sentiment', from: null, to: null }}>its sentiment</Link>}
+          <Link to={noSeries}>all series</Link>
+        </p>
+      )}
+      {rows.length > 0 && (
+        <Table
+          label="Table of missing days"
+          kind="small"
+          rows={rows}
+          keyOf={({ from, to, state, cause }) => `${from} ${to} ${state} ${cause}`}
+          sort="missing"
+          first={8}
+          columns={[
+            {
+              title: 'days',
+              kind: 'nowrap',
+              by: ({ from }) => from,
+              show: ({ from, to }) => `${from} – ${to}`,
+            },
+            {
+              title: 'series',
+              show: ({ series, example }) =>
+                series === 1 ? example : `${number(series)}, such as ${example}`,
+            },
+            {
+              title: 'why',
+              show: ({ state, says }) => [reasons[state] ?? state, says].filter(Boolean).join(': '),
+            },
+            { title: 'requests', kind: 'number', hint: 'At least', by: ({ requests }) => requests },
+          ]}
+        />
+      )}
+    </Section>
   );
 }

@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
-import { Answered, Flowing, Meter, Problems, Section, Source, useTitle } from '../../parts.tsx';
+import { Flowing, Meter, Problems, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
@@ -33,13 +33,11 @@ export function Pipeline() {
   return (
     <>
       <Problems of={Object.values(asked)} />
-      <Answered asked={{ ...asked.jobs, error: undefined }}>
-        {({ rows }) => (
-          <p class="summary">
-            <Flowing text={summaryOf(rows, loads)} />
-          </p>
-        )}
-      </Answered>
+      {jobs && (
+        <p class="summary">
+          <Flowing text={summaryOf(jobs, loads)} />
+        </p>
+      )}
       <Causes causes={asked.causes.answer?.rows ?? []} />
       <Running loads={loads} jobs={jobs ?? []} />
       <div class="sides">

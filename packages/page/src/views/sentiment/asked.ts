@@ -84,7 +84,7 @@ export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
     .slice(0, mostLines);
 }
 
-export function newsOf({ matches: [match] }: Asked): string {
+export function newsOf({ matches: [match] }: Pick<Asked, 'matches'>): string {
   return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
 }
 

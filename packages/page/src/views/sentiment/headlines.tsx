@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { type Parameters, useAnswer } from '../../api.ts';
+import { question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle } from '../../buckets.ts';
-import { behindOf, type Chart, isLoaded, isTrailing, type SeriesPoints } from '../../draw/points.ts';
+import { behindOf, type Chart, isLoaded, isTrailing, type SeriesKey } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
@@ -28,22 +28,58 @@ const closed = { at: null, of: null, find: null };
 
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
-/** Shows the headlines behind a point, the latest first. */
+/** What a list is about: a series and a time. */
+interface About {
+  readonly series: SeriesKey;
+  /** The days or the hour. */
+  readonly title: string;
+  readonly isLoaded: boolean;
+  readonly from: string;
+  readonly to: string;
+  readonly asOf: string | null;
+  readonly find: string | null;
+  readonly model: 'directional' | 'semantic';
+  readonly list: 'latest' | 'stories';
+}
+
+function questionsOf({ series, from, to, asOf, find, list }: About) {
+  const { country, topic, match } = series;
+  const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
+  return {
+    latest: list === 'latest' ? question('headlines', { ...of, limit: most }) : undefined,
+    stories: list === 'stories' ? question('headlines/stories', of) : undefined,
+  };
+}
+
+type Found = Together<About, ReturnType<typeof questionsOf>>;
+
+/** Shows the headlines behind a point, the latest first, or as stories. */
 export function Headlines(props: { chart: Chart; index: number; asOf: string | null }) {
   const { chart, index, asOf } = props;
   const all = chart.series.filter(({ isDifference }) => !isDifference);
   const series = all.find(({ key }) => key === address.value.get('of')) ?? all[0]!;
-  const { country, topic, match } = series;
+  const { country, topic, match, key, title: name } = series;
   const bucket = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
   const title = isTrailing(chart, index) ? `the ${chart.smooth} days up to ${bucket}` : bucket;
   const behind = behindOf(chart, index);
-  const [from, to] = [behind.from, behind.to].map((moment) => new Date(moment).toISOString());
-  const find = address.value.get('find') || null;
-  const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
-  const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
-  const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
-  const asked = useAnswer('headlines', { ...of, limit: most });
+  const [from, to] = [behind.from, behind.to].map((moment) => new Date(moment).toISOString()) as [
+    string,
+    string,
+  ];
+  const asked = useTogether(
+    {
+      ...{ series: { country, topic, match }, from, to, asOf },
+      title,
+      isLoaded: isLoaded(series.states[index]!),
+      find: address.value.get('find') || null,
+      model: address.value.get('model') === 'semantic' ? 'semantic' : 'directional',
+      list: address.value.get('list') === 'stories' ? 'stories' : 'latest',
+    } as const satisfies About,
+    questionsOf,
+  );
+  const { find, list } = { find: address.value.get('find'), list: address.value.get('list') };
   const section = useRef<HTMLElement>(null);
+  const heading = useId();
   useFocusBack(section, '.chart .canvas');
   useEscape(() => go(closed));
   const at = address.value.get('at');
@@ -56,68 +92,88 @@ export function Headlines(props: { chart: Chart; index: number; asOf: string | n
     section.current?.firstElementChild?.scrollIntoView({ block: 'nearest', behavior });
   }, [at, asked.isAsking]);
   return (
-    <section class="headlines panel" ref={section} aria-label={`Headlines of ${title}`}>
+    <section class="headlines panel" ref={section} aria-labelledby={heading}>
       <div class="row">
-        <h2>
-          Headlines of <Flowing text={title} />
+        {/* What is listed below, which may still be that of another point. */}
+        <h2 id={heading}>
+          Headlines of <Flowing text={asked.answer?.about.title ?? title} />
         </h2>
         {all.length > 1 ? (
           <Select
             label="Of which line"
-            value={series.key}
+            value={key}
             values={all.map(({ key, title, behind }) => [key, `${title} (${number(behind[index]!)})`])}
             onChange={(of) => go({ of }, 'replace')}
           />
         ) : (
-          <span class="quiet">{series.title}</span>
+          <span class="quiet">{name}</span>
         )}
-        <Switch label="List" name="list" value={list} values={lists} />
+        <Switch label="List" name="list" value={list === 'stories' ? list : 'latest'} values={lists} />
         <Field
           label="Search these headlines"
           placeholder="Search"
           value={find ?? ''}
           onEnter={(find) => void go({ find: find || null }, 'replace')}
         />
-        {list === 'latest' && <Source of={asked} />}
         <button type="button" class="end" onClick={() => go(closed)}>
           Close
         </button>
       </div>
-      <Rules topic={topic} />
-      {list === 'stories' && <Stories parameters={{ ...of, model }} model={model} />}
-      {list === 'latest' && (
-        <Answered
-          asked={asked}
-          empty={
-            find !== null
-              ? `No headline here has “${find}”.`
-              : isLoaded(series.states[index]!)
-                ? 'There was no news here.'
-                : 'Nothing is loaded here, so there may have been news.'
-          }
-        >
-          {({ rows }) => (
-            <>
-              {rows.length === most && (
-                <p class="quiet">The latest {most}: search, or choose a shorter time, to see others.</p>
-              )}
-              <Table
-                label="Headlines"
-                kind="news"
-                rows={rows}
-                // The same id may have been published twice.
-                keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
-                sort="news"
-                first={100}
-                isFolded
-                detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
-                columns={columnsOf(rows)}
-              />
-            </>
-          )}
-        </Answered>
-      )}
+      <Rules key={topic} topic={topic} />
+      <Answered asked={asked} as={Listed} />
     </section>
+  );
+}
+
+function Listed({ about, latest, stories }: Found) {
+  const { find, series, asOf, model } = about;
+  if (stories)
+    return stories.rows.length > 0 ? (
+      <>
+        <Noted of={stories}>
+          A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
+          headlines that say the same.
+        </Noted>
+        <Sides
+          titles={['Raise the mean', 'Lower the mean']}
+          rows={stories.rows}
+          show={storyOf}
+          part={contribution}
+        />
+      </>
+    ) : (
+      <p class="empty">{find ? `No story here has “${find}”.` : 'No headline here has a score.'}</p>
+    );
+  if (!latest) return null;
+  const { rows } = latest;
+  if (rows.length === 0)
+    return (
+      <p class="empty">
+        {find !== null
+          ? `No headline here has “${find}”.`
+          : about.isLoaded
+            ? 'There was no news here.'
+            : 'Nothing is loaded here, so there may have been news.'}
+      </p>
+    );
+  return (
+    <>
+      <Noted of={latest}>
+        {rows.length === most && `The latest ${most}: search, or choose a shorter time, to see others.`}
+      </Noted>
+      <Table
+        label="Headlines"
+        kind="news"
+        rows={rows}
+        // The same id may have been published twice.
+        keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
+        sort="news"
+        first={100}
+        isFolded
+        detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
+        columns={columnsOf(rows)}
+      />
+    </>
   );
 }
 
@@ -195,11 +251,32 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
 export type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
-function Versions({ row, series, asOf }: { row: Headline; series: SeriesPoints; asOf: string | null }) {
+function Versions(props: { row: Headline; series: SeriesKey; asOf: string | null }) {
+  const { row, series, asOf } = props;
   const { published_at, headline_id } = row;
   const { country, topic, match } = series;
-  const of = { country, topic, match_type: match, published_at, headline_id };
-  const asked = useAnswer('headlines/versions', of);
+  const asked = useTogether(
+    { country, topic, match_type: match, published_at, headline_id, asOf },
+    versionsOf,
+  );
+  return <Answered asked={asked} as={ListedVersions} />;
+}
+
+interface OfVersions {
+  readonly country: string;
+  readonly topic: string;
+  readonly match_type: string;
+  readonly published_at: string;
+  readonly headline_id: string;
+  readonly asOf: string | null;
+}
+
+function versionsOf({ asOf: _, ...of }: OfVersions) {
+  return { versions: question('headlines/versions', of) };
+}
+
+function ListedVersions({ about, versions }: Together<OfVersions, ReturnType<typeof versionsOf>>) {
+  const { rows } = versions;
   /** What may change from one version to the next. */
   const partsOf = (version: Version) => ({
     headline: version.headline ?? '–',
@@ -209,65 +286,35 @@ function Versions({ row, series, asOf }: { row: Headline; series: SeriesPoints; 
     retracted: version.retracted_at && moment(version.retracted_at),
   });
   return (
-    <Answered asked={asked}>
-      {({ rows }) => (
-        <div class="marked small">
-          <Table
-            label="Versions"
-            rows={rows}
-            keyOf={({ known_from }) => known_from}
-            isCurrent={(version) => isKnownAt(version, asOf)}
-            columns={[
-              { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
-              ...(['headline', 'directional', 'semantic', 'topic', 'retracted'] as const).map((title) => ({
-                title,
-                show: (version: Version, index: number) => {
-                  const part = partsOf(version)[title];
-                  return index > 0 && partsOf(rows[index - 1]!)[title] !== part ? <mark>{part}</mark> : part;
-                },
-              })),
-              {
-                title: 'became',
-                show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
-              },
-            ]}
-          />
-          <Source of={asked} />
-        </div>
-      )}
-    </Answered>
+    <div class="marked small">
+      <Table
+        label="Versions"
+        rows={rows}
+        keyOf={({ known_from }) => known_from}
+        isCurrent={(version) => isKnownAt(version, about.asOf)}
+        columns={[
+          { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
+          ...(['headline', 'directional', 'semantic', 'topic', 'retracted'] as const).map((title) => ({
+            title,
+            show: (version: Version, index: number) => {
+              const part = partsOf(version)[title];
+              return index > 0 && partsOf(rows[index - 1]!)[title] !== part ? <mark>{part}</mark> : part;
+            },
+          })),
+          {
+            title: 'became',
+            show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+          },
+        ]}
+      />
+      <Source of={versions} />
+    </div>
   );
 }
 
 function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
   if (asOf === null) return known_to === null;
   return known_from <= asOf && (known_to === null || known_to > asOf);
-}
-
-/** Shows the stories behind a mean, in two lists: those that raise it, and those that lower it. */
-function Stories({ parameters, model }: { parameters: Parameters; model: 'directional' | 'semantic' }) {
-  const asked = useAnswer('headlines/stories', parameters);
-  return (
-    <Answered
-      asked={asked}
-      empty={parameters.find ? `No story here has “${parameters.find}”.` : 'No headline here has a score.'}
-    >
-      {({ rows }) => (
-        <>
-          <Noted of={asked}>
-            A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
-            headlines that say the same.
-          </Noted>
-          <Sides
-            titles={['Raise the mean', 'Lower the mean']}
-            rows={rows}
-            show={storyOf}
-            part={contribution}
-          />
-        </>
-      )}
-    </Answered>
-  );
 }
 
 /** Lists stories in two columns: those that raise a mean, most first, and those that lower it. */

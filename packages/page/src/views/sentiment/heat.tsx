@@ -1,6 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
-import { useAnswer, useTogether } from '../../api.ts';
+import { question, type Together, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startsOf } from '../../buckets.ts';
 import type { Model } from '../../draw/points.ts';
 import { colourOf, fullOf, limitOf, strengthOf } from '../../draw/scales.ts';
@@ -35,37 +35,45 @@ export function HeatMap({
   const inner = width - Math.min(250, width * 0.42);
   const weeks = (Date.parse(asked.to) - Date.parse(asked.from)) / aDay / 7;
   const by = weeks * narrowest > inner ? 'month' : 'week';
-  const days = { from: asked.from, to: asked.to };
-  const names = topics.map(({ name }) => name).slice(0, 100);
-  const lists = { country: asked.countries, topic: names, match_type: asked.matches };
-  const model = asked.models[0]!;
-  const means = useAnswer(
-    'sentiment/topics',
-    width > 0 && names.length > 0 ? { ...lists, ...days, by, as_of: asked.asOf } : undefined,
-  );
-  const table = useTogether([means], ({ rows }) => tableOf(rows, topics, { ...days, by, model }), [
-    topics.length,
-    model,
-    asked.from,
-    asked.to,
-  ]);
+  const about = { ...asked, by, topics: topics.slice(0, 100), title: countries, inner } as const;
   return (
     <div ref={box}>
-      <Titled title={`${countries}: sentiment by topic, ${asked.from} to ${asked.to}`}>
+      <Answered
+        asked={useTogether(width > 0 && topics.length > 0 ? about : undefined, questionsOf)}
+        as={Shown}
+      />
+    </div>
+  );
+}
+
+type About = Omit<Asked, 'by' | 'topics'> & {
+  readonly by: 'week' | 'month';
+  readonly topics: readonly Topic[];
+  readonly title: string;
+  /** The room for cells in pixels. */
+  readonly inner: number;
+};
+
+function questionsOf({ from, to, by, countries, topics, matches, asOf }: About) {
+  const lists = { country: countries, topic: topics.map(({ name }) => name), match_type: matches };
+  return { means: question('sentiment/topics', { ...lists, from, to, by, as_of: asOf }) };
+}
+
+function Shown({ about, means }: Together<About, ReturnType<typeof questionsOf>>) {
+  const { title, from, to, by, countries, inner } = about;
+  const model = about.models[0]!;
+  const table = useMemo(() => tableOf(means.rows, about.topics, { from, to, by, model }), [about, means]);
+  return (
+    <>
+      <Titled title={`${title}: sentiment by topic, ${from} to ${to}`}>
         Mean {model} score by {by}
-        {asked.countries.length > 1 && ' of all countries together'}, from −1 to +1{newsOf(asked)}; cells with
-        fewer headlines are paler.<span class="hint"> A click shows the topic’s line.</span>
+        {countries.length > 1 && ' of all countries together'}, from −1 to +1{newsOf(about)}; cells with fewer
+        headlines are paler.<span class="hint"> A click shows the topic’s line.</span>
       </Titled>
       <Noted of={means} chart=".grid" />
-      <Answered asked={table}>
-        {(table) => (
-          <>
-            <Drawn table={table} width={inner} />
-            <Scale limit={table.limit} />
-          </>
-        )}
-      </Answered>
-    </div>
+      <Drawn table={table} width={inner} />
+      <Scale limit={table.limit} />
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { useAnswer, useTogether } from '../../api.ts';
+import { question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing, Note } from '../../draw/lines.ts';
@@ -28,51 +28,57 @@ import { dayOf, plusDays, zone } from '../../time.ts';
 import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
 
-/** Shows sentiment over time: a line for each series and model, above the number of headlines. */
-export function Lines({ asked, what }: { asked: Asked; what: string }) {
-  const { by, from, to, smooth, asOf } = asked;
-  const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
+/** What lines are about: what was asked, and the names of what was chosen. */
+type About = Asked & { readonly what: string };
+
+function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }: About) {
+  const lists = { country: countries, topic: topics, match_type: matches };
   // The first trailing mean needs earlier days, all of them covered.
   const lead = smooth > 1 ? startOf(plusDays(from, 1 - smooth), by) : from;
   const parameters = { ...lists, from: lead, to, by };
-  const means = useAnswer('sentiment', { ...parameters, as_of: asOf });
-  // Those of now: a window that was loaded again since then does not say when its days were first complete.
-  const covered = useAnswer('coverage/days', { feed, ...parameters, by: null });
-  const now = useAnswer('sentiment', asOf === null ? undefined : parameters);
-  const chart = useTogether(
-    [means, covered, asOf === null ? means : now],
-    (means, covered, now) => {
-      const series = seriesOf(asked);
-      const chartFor = ({ rows }: typeof means) => {
-        const chart = chartOf(rows, covered.rows, { ...asked, series });
-        return asked.difference && series.length === 2 ? withDifference(chart) : chart;
-      };
-      return asOf === null ? chartFor(means) : besideNow(chartFor(means), chartFor(now));
-    },
-    [address.value],
-  );
-  const note = useNote(asked, chart.answer);
-  const kind = asked.models.length > 1 ? 'directional and semantic score' : `${asked.models[0]} score`;
+  return {
+    means: question('sentiment', { ...parameters, as_of: asOf }),
+    // Those of now: a window that was loaded again since then does not say when its days were first complete.
+    covered: question('coverage/days', { feed, ...parameters, by: null }),
+    now: asOf === null ? undefined : question('sentiment', parameters),
+  };
+}
+
+/** Shows sentiment over time: a line for each series and model, above the number of headlines. */
+export function Lines({ asked, what }: { asked: Asked; what: string }) {
+  return <Answered asked={useTogether({ ...asked, what }, questionsOf)} as={Shown} />;
+}
+
+function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
+  const { about, means, covered, now } = answer;
+  const { what, by, from, to, smooth, asOf, models } = about;
+  const chart = useMemo(() => {
+    const series = seriesOf(about);
+    const chartFor = ({ rows }: typeof means) => {
+      const chart = chartOf(rows, covered.rows, { ...about, series });
+      return about.difference && series.length === 2 ? withDifference(chart) : chart;
+    };
+    return now ? besideNow(chartFor(means), chartFor(now)) : chartFor(means);
+  }, [about, means, covered, now]);
+  const note = useNote(about, chart);
+  const kind = models.length > 1 ? 'directional and semantic score' : `${models[0]} score`;
   const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
+  const open = openIn(chart);
   return (
-    <Answered asked={chart}>
-      {(chart) => (
-        <>
-          <Titled title={`${what}: sentiment by ${by}, ${from} to ${to}`}>
-            {mean} {kind} of the headlines{newsOf(asked)}: +1 if all are wholly positive, −1 if all are wholly
-            negative.
-          </Titled>
-          <Drawn
-            chart={chart}
-            note={note}
-            label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
-            of={means}
-            notes={[note && saidOf(note, chart), changesOf(chart), ...notesOf(asked)]}
-          />
-          {openIn(chart) !== null && <Headlines chart={chart} index={openIn(chart)!} asOf={asOf} />}
-        </>
-      )}
-    </Answered>
+    <>
+      <Titled title={`${what}: sentiment by ${by}, ${from} to ${to}`}>
+        {mean} {kind} of the headlines{newsOf(about)}: +1 if all are wholly positive, −1 if all are wholly
+        negative.
+      </Titled>
+      <Drawn
+        chart={chart}
+        note={note}
+        label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
+        of={means}
+        notes={[note && saidOf(note, chart), changesOf(chart), ...notesOf(about)]}
+      />
+      {open !== null && <Headlines chart={chart} index={open} asOf={asOf} />}
+    </>
   );
 }
 
@@ -82,10 +88,10 @@ interface MoveNote extends Note {
 }
 
 /** Says of the largest move of a chart of now how large it is, and which story did most of it. */
-function useNote({ by, smooth, asOf, from }: Asked, chart: Chart | undefined): MoveNote | undefined {
+function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | undefined {
   const isOne = smooth === 1 && asOf === null && by !== 'hour' && chart?.by === by;
   const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
-  const days = move && chart && behindOf(chart, move.index);
+  const days = move && behindOf(chart, move.index);
   const [first, last] = days ? [dayOf(days.from), dayOf(days.to - 1)] : [from, from];
   const stories = useAnswer(
     'sentiment/changes/stories',
