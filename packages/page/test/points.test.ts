@@ -2,8 +2,17 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../src/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { allHeadlines, behindOf, besideNow, changeAt, chartOf, largestMove, stateWords, withDifference } =
-  await withoutBrowser(() => import('../src/draw/points.ts'));
+const {
+  allHeadlines,
+  behindOf,
+  besideNow,
+  changeAt,
+  chartOf,
+  largestMove,
+  stateWords,
+  storyOfMove,
+  withDifference,
+} = await withoutBrowser(() => import('../src/draw/points.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
 const series = { country: us.country, topic: us.topic, match_type: us.match };
@@ -225,21 +234,26 @@ describe('several series', () => {
 });
 
 describe('the largest move', () => {
-  const rows = [aRow('2025-01-01', 0.1, 10), aRow('2025-01-02', -0.3, 8), aRow('2025-01-03', 0.9, 1)];
+  const dayAt = (day: number) => `2025-01-0${day}`;
+  // Of few headlines from the fifth day to the sixth, of many from the sixth to the seventh.
+  const means = [0.1, 0.12, 0.09, 0.11, 0.1, 0.5, 0.1, -0.3];
+  const rows = means.map((mean, index) => aRow(dayAt(index + 1), mean, index === 5 ? 1 : 40));
+  const asked = { to: dayAt(8) };
+  const whole = covered(dayAt(1), dayAt(8));
 
-  it('is one between neighbours that are not means of a few headlines', () => {
-    const { index, change } = largestMove(aChart(rows, [covered('2025-01-01', '2025-01-03')]))!;
-    expect([index, change]).toEqual([1, expect.closeTo(-0.4, 9)]);
+  it('is the one that is largest in standard errors: means of a few headlines move most, and say least', () => {
+    const { index, change, z } = largestMove(aChart(rows, [whole], asked))!;
+    expect([index, change]).toEqual([7, expect.closeTo(-0.4, 9)]);
+    // What follows from the scatter of the eight means.
+    const scores = rows.reduce((sum, row) => sum + row.headlines, 0);
+    const mean = rows.reduce((sum, row) => sum + row.directional_sum, 0) / scores;
+    const squares = rows.reduce((sum, row) => sum + row.headlines * (row.directional! - mean) ** 2, 0);
+    expect(z).toBeCloseTo(-0.4 / Math.sqrt((squares / 7) * (2 / 40)), 9);
   });
 
   it('is not one of a difference of two lines', () => {
-    const other = rows.map((row, index) => ({
-      ...row,
-      country: 'GB',
-      directional: -rows[index]!.directional!,
-    }));
-    const whole = covered('2025-01-01', '2025-01-03');
-    const two = { series: [us, { ...us, country: 'GB' }] };
+    const other = rows.map((row) => ({ ...row, country: 'GB', directional: -row.directional! }));
+    const two = { ...asked, series: [us, { ...us, country: 'GB' }] };
     const chart = aChart([...rows, ...other], [whole, { ...whole, country: 'GB' }], two);
     const move = largestMove(withDifference(chart))!;
     expect([move.line.series.isDifference, Math.abs(move.change)]).toEqual([
@@ -248,8 +262,28 @@ describe('the largest move', () => {
     ]);
   });
 
-  it('is none over a gap, or over days without news', () => {
-    expect(largestMove(aChart(rows, [covered('2025-01-01', '2025-01-01')]))).toBeUndefined();
-    expect(largestMove(aChart([rows[0]!, rows[2]!], [covered('2025-01-01', '2025-01-03')]))).toBeUndefined();
+  it('is none over a gap, over days without news, or of fewer than seven days with news', () => {
+    expect(largestMove(aChart(rows, [covered(dayAt(1), dayAt(1))], asked))).toBeUndefined();
+    const alternate = rows.filter((_, index) => index % 2 === 0);
+    expect(largestMove(aChart(alternate, [whole], asked))).toBeUndefined();
+    const six = covered(dayAt(1), dayAt(6));
+    expect(largestMove(aChart(rows.slice(0, 6), [six], { to: dayAt(6) }))).toBeUndefined();
+  });
+
+  it('is named after a story of that day, of its sign, that did at least a third of it', () => {
+    const move = largestMove(aChart(rows, [whole], asked))!;
+    const aStory = (headline: string, contribution: number, headlines = 3, headlines_before = 0) => ({
+      ...{ headline, contribution, headlines, headlines_before, others: null, source: null, url: null },
+      ...{ last_at: dayAt(8), mean: 0, mean_before: null },
+    });
+    const [most, some] = [aStory('most', -0.3), aStory('some', -0.14)];
+    const gone = aStory('a good story of the day before', -0.35, 0, 4);
+    const others = { ...aStory('others', -0.4), others: 90 };
+    const against = aStory('against', 0.4);
+    expect(storyOfMove([some, against, most, gone, others], move)).toEqual({
+      headline: 'most',
+      share: expect.closeTo(0.75, 9),
+    });
+    expect(storyOfMove([aStory('little', -0.13), against, gone, others], move)).toBeUndefined();
   });
 });

@@ -232,26 +232,46 @@ export interface Move {
   readonly line: Line;
   readonly index: number;
   readonly change: number;
+  /** The change in standard errors. */
+  readonly z: number;
 }
 
+/** The least buckets with headlines from which a standard error follows, as in Changes. */
+const leastBuckets = 7;
+
 /**
- * Finds the largest move between neighbours that are complete and have at least half of the usual number of scores: means of a
- * few headlines move most, and say least.
+ * Finds the move between complete neighbours that is largest in standard errors, which follow from how the means of the buckets
+ * scatter: means of a few headlines move most, and say least.
  */
 export function largestMove({ lines }: Chart): Move | undefined {
   const moves = lines.flatMap((line) => {
-    const { values, counts } = line;
-    if (line.series.isDifference) return [];
-    const usual = counts.filter((count) => count > 0).toSorted((a, b) => a - b);
-    const least = (usual[Math.floor(usual.length / 2)] ?? 0) / 2;
-    const meanOf = (index: number) => (counts[index]! >= least ? values[index] : null);
-    return values.flatMap((_, index): Move[] => {
-      const [now, before] = [meanOf(index), meanOf(index - 1)];
-      const isMove = typeof now === 'number' && typeof before === 'number';
-      return isMove ? [{ line, index, change: now - before }] : [];
+    const { values, means, counts } = line;
+    const all = means.flatMap((mean, index) => (mean === null ? [] : [{ mean, count: counts[index]! }]));
+    if (line.series.isDifference || all.length < leastBuckets) return [];
+    const sumOf = (value: (one: (typeof all)[number]) => number) =>
+      all.reduce((sum, one) => sum + value(one), 0);
+    const mean = sumOf((one) => one.count * one.mean) / sumOf(({ count }) => count);
+    const variance = sumOf((one) => one.count * (one.mean - mean) ** 2) / (all.length - 1);
+    return values.flatMap((now, index): Move[] => {
+      const before = values[index - 1];
+      if (typeof now !== 'number' || typeof before !== 'number') return [];
+      const error = Math.sqrt(variance * (1 / counts[index]! + 1 / counts[index - 1]!));
+      return error > 0 ? [{ line, index, change: now - before, z: (now - before) / error }] : [];
     });
   });
-  return moves.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))[0];
+  return moves.toSorted((a, b) => Math.abs(b.z) - Math.abs(a.z))[0];
+}
+
+/** The least share of a move that a story must have to be named with it. */
+const leastShare = 1 / 3;
+
+/** Returns the story that did most of a move, with its share; none that was not news then, or that did less than a third. */
+export function storyOfMove(stories: readonly Row<'sentiment/changes/stories'>[], { change }: Move) {
+  return stories
+    .filter(({ others, headlines, headlines_before: before }) => others === null && headlines > before)
+    .map(({ headline, contribution }) => ({ headline, share: contribution / change }))
+    .filter(({ share }) => share >= leastShare)
+    .toSorted((a, b) => b.share - a.share)[0];
 }
 
 export function meanAt({ values, loose }: Line, index: number): number | null {

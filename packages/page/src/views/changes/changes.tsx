@@ -181,7 +181,7 @@ function Rescorings({ from, to }: { from: string; to: string }) {
 /** Says in one sentence how far the mean moved, and what is loaded of both periods. */
 function Moved({ all, about }: { all: ChangeRow; about: About }) {
   const { what, from, to, model, match } = about;
-  const { change, mean, mean_before, state, state_before, before_from, before_to } = all;
+  const { change, z, mean, mean_before, state, state_before, before_from, before_to } = all;
   const size = Math.abs(change ?? 0).toFixed(3);
   const moved =
     change === null
@@ -204,6 +204,9 @@ function Moved({ all, about }: { all: ChangeRow; about: About }) {
           `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${matches[match]} news`}: `,
           part(mean_before, all.headlines_before, before_from, before_to, state_before),
           `, then ${part(mean, all.headlines, from, to, state)}.`,
+          z === null
+            ? ''
+            : ` z ${score(z, 1)}: ${Math.abs(z) < 2 ? 'within' : 'beyond'} the usual scatter of daily means.`,
         ].join('')}
       />
     </Titled>

@@ -19,9 +19,10 @@ import {
   type SeriesPoints,
   type State,
   stateWords,
+  storyOfMove,
   withDifference,
 } from '../../draw/points.ts';
-import { counted, number, score } from '../../numbers.ts';
+import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Noted, Swatch, Titled, useWidth } from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, plusDays, zone } from '../../time.ts';
@@ -82,12 +83,13 @@ function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
   );
 }
 
-/** The largest move, with the story that did most of it. */
+/** The largest move, with the story that did a good part of it, if one did. */
 interface MoveNote extends Note {
+  readonly z: number;
   readonly story: string | undefined;
 }
 
-/** Says of the largest move of a chart of now how large it is, and which story did most of it. */
+/** Says of the largest move of a chart of now how large it is, and which story did how much of it. */
 function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | undefined {
   const isOne = smooth === 1 && asOf === null && by !== 'hour' && chart?.by === by;
   const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
@@ -105,22 +107,19 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
       against: 'before',
     },
   );
-  const story = stories.isAsking
-    ? undefined
-    : stories.answer?.rows
-        .filter(({ others, contribution }) => others === null && contribution * move!.change > 0)
-        .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))[0];
+  const story = move && !stories.isAsking ? storyOfMove(stories.answer?.rows ?? [], move) : undefined;
   // Isolated, because it may be written from right to left.
-  const said = story?.headline ? `\u2068${story.headline}\u2069` : undefined;
+  const said = story?.headline ? `${percent(story.share)} by “\u2068${story.headline}\u2069”` : undefined;
   return useMemo(
-    () => move && { ...move, story: said, text: [score(move.change, 2), said].filter(Boolean).join(' ') },
+    () => move && { ...move, story: said, text: [score(move.change, 2), said].filter(Boolean).join(', ') },
     [move, said],
   );
 }
 
-function saidOf({ line, index, change, story }: MoveNote, chart: Chart): string {
+function saidOf({ line, index, change, z, story }: MoveNote, chart: Chart): string {
   const of = chart.series.length > 1 ? `${line.series.title}, ` : '';
-  return `Largest move: ${score(change, 2)} (${of}${titleAt(chart, index)})${story ? `, most by “${story}”` : ''}.`;
+  const size = `${score(change, 2)}, z ${score(z, 1)}`;
+  return `Largest move in standard errors: ${size} (${of}${titleAt(chart, index)})${story ? `, ${story}` : ''}.`;
 }
 
 function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes {
