@@ -143,6 +143,27 @@ function sumsOf(periods: Periods, count: RawBuilder<unknown>, sum: RawBuilder<un
   return sql`${n}::int as n, ${s} as s, ${n0}::int as n0, ${s0} as s0`;
 }
 
+function isChosen({ country, topic }: Pick<ChangesAsked, 'country' | 'topic'>): boolean {
+  return country.length + topic.length > 0;
+}
+
+/** Selects the requested series with what is loaded of them and, without a day, what of the chosen nobody has requested. */
+function seriesOf(asked: Pick<ChangesAsked, 'country' | 'topic' | 'match_type'>): RawBuilder<unknown> {
+  const isRequested = sql`feed = 'gmsi-headlines' and ticker = '' and variant = '' and first_day is not null`;
+  const requested = sql`select country, topic, covered, settling, partial from gmsi.series_states
+            where ${isRequested} and ${ofSeries(asked)}`;
+  if (!isChosen(asked)) return requested;
+  const all = (chosen: readonly string[]) => sql`unnest(${chosen.length > 0 ? [...chosen] : ['']}::text[])`;
+  return sql`${requested}
+            union all
+            select chosen_country, chosen_topic, '{}', '{}', '{}'
+            from ${all(asked.country)} as chosen_country cross join ${all(asked.topic)} as chosen_topic
+            where not exists (
+              select from gmsi.series_states
+              where ${isRequested} and ${ofSeries(asked)} and chosen_country in ('', country) and chosen_topic in ('', topic)
+            )`;
+}
+
 /**
  * Returns the tables of SQL that end in `changed`: a row of each part, and one of all of them (`is_all`), also without headlines.
  * Reads each day once, because a warehouse has thousands of series.
@@ -176,8 +197,7 @@ export function changedParts(
                ${stateOfAll('state')} as state, ${stateOfAll('state_before')} as state_before
         from (
           select ${country} as country, ${topic} as topic, covered, settling, partial
-          from gmsi.series_states
-          where feed = 'gmsi-headlines' and ticker = '' and variant = '' and first_day is not null and ${ofSeries(asked)}
+          from (${seriesOf(asked)}) as series
         ) as series
         cross join lateral (
           select ${stateIn(periods.first, periods.last)} as state,
@@ -187,13 +207,14 @@ export function changedParts(
       ), changed as (
         select *, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before, change / nullif(error, 0) as z
         from (
-          select is_all, country, topic, days, n, s, n0, s0, s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
+          select is_all, country, topic, days, coalesce(n, 0) as n, s, coalesce(n0, 0) as n0, s0, s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
                  coalesce(state, case when n > 0 then 'partial' else 'not loaded' end) as state,
                  coalesce(state_before, case when n0 > 0 then 'partial' else 'not loaded' end) as state_before,
                  case when days >= ${sql.lit(leastDays)}
                       then sqrt(greatest(0, squares - coalesce(s ^ 2 / nullif(n, 0), 0) - coalesce(s0 ^ 2 / nullif(n0, 0), 0))
                                 / (days - 2) * (1.0 / nullif(n, 0) + 1.0 / nullif(n0, 0))) end as error
-          from compared left join states using (is_all, country, topic)
+          from compared ${isChosen(asked) ? sql`full` : sql`left`} join states using (is_all, country, topic)
+          where is_all or country <> '' or topic <> ''
         ) as part
       )`;
 }

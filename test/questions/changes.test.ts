@@ -169,8 +169,23 @@ describe('of rows that the service sent', () => {
       ['FR', 'not loaded'],
     ] as const)
       expect(await rows({ ...one, country: [country], topic: ['Quiet'] })).toEqual([
-        expect.objectContaining({ ...none, state, state_before: state }),
+        expect.objectContaining({ ...none, country: null, state, state_before: state }),
+        expect.objectContaining({ ...none, country, state, state_before: state }),
       ]);
+    // One that nobody requested beside one that is loaded: the move is not of both.
+    for (const of of ['series', 'topic', 'country'] as const) {
+      const [both, ...each] = await rows({ ...one, of, topic: ['Inflation-Food', 'Unknown'] });
+      expect(both).toMatchObject({ state: 'partial', headlines: all[0]!.headlines });
+      if (of === 'country') expect(each).toMatchObject([{ country: 'NO', state: 'partial' }]);
+      else
+        expect(each).toMatchObject([
+          { topic: 'Inflation-Food', state: 'covered' },
+          { ...none, topic: 'Unknown', state: 'not loaded' },
+        ]);
+    }
+    const anywhere = await rows({ ...one, of: 'topic', country: [], topic: ['Inflation-Food', 'Unknown'] });
+    expect(anywhere[0]!.state).toBe('partial');
+    expect(anywhere.at(-1)).toMatchObject({ ...none, topic: 'Unknown', state: 'not loaded' });
     // z is worked out here from the daily means.
     const byDay = await sqlIn(db)<{ day: string; s: number; n: number }>`
       select day::text, sentiment_sum as s, headline_count as n from gmsi.sentiment_daily
