@@ -61,7 +61,8 @@ export function briefingOf({ to, model, match_type }: Asked<typeof briefingAsked
         where not is_all and abs(z) >= ${sql.lit(least.z)} and days >= ${sql.lit(least.days)} and n >= ${sql.lit(least.headlines)}
         order by abs(z) desc, country, topic
         limit ${sql.lit(most.moves)}
-      ), told as (
+      ), told as materialized (
+        -- Once for each move: without statistics, a join with all series would do it again for each of them.
         select move.country, move.topic, weeks, stories
         from moves as move
         cross join lateral (
