@@ -842,6 +842,21 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await field.fill('yesterday');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('"yesterday" is neither a day or moment').waitFor();
+    // In the zone of the page, before and after its clocks change, or with an offset; shown in UTC, too.
+    await page.getByLabel('Times in').selectOption('America/New_York');
+    const local = page.getByLabel('Day, moment (America/New_York) or name');
+    for (const [typed, means, utc] of [
+      ['2026-09-03 16:00', '2026-09-03T20:00:00Z', '2026-09-03 20:00 UTC'],
+      ['2026-11-03 16:00', '2026-11-03T21:00:00Z', '2026-11-03 21:00 UTC'],
+      ['2026-10-31 22:30', '2026-11-01T02:30:00Z', '2026-11-01 02:30 UTC'],
+      ['2026-09-03 16:00Z', '2026-09-03T16:00:00Z', '2026-09-03 16:00 UTC'],
+      ['2026-09-03 16:00+02:00', '2026-09-03T14:00:00Z', '2026-09-03 14:00 UTC'],
+    ] as const) {
+      await local.fill(typed);
+      await page.keyboard.press('Enter');
+      await expect.poll(() => asked('as_of')).toEqual([means]);
+      await shown(page, utc);
+    }
     await page.locator('.slider').getByText('now').waitFor();
     await page
       .locator('.slider')

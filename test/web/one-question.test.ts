@@ -107,4 +107,17 @@ describe.skipIf(!browserPath)('a picture is of one question', { timeout: 60_000 
       await page.unrouteAll({ behavior: 'ignoreErrors' });
     },
   );
+
+  it.each(['sentiment', 'changes', 'feeds'])(
+    'with the warehouse gone, %s says so, and does not ask for ever',
+    async (view) => {
+      const page = await opened(loaded.browser, 'about:blank');
+      await page.route(/api\/(?!state)/, (route) =>
+        route.fulfill({ status: 503, json: { error: 'The warehouse does not answer.', hint: 'Try again.' } }),
+      );
+      await page.goto(`${loaded.served.url}/?view=${view}`);
+      await shown(page, 'The warehouse does not answer.');
+      await countOf(page.locator('.waiting')).toBe(0);
+    },
+  );
 });

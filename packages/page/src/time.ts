@@ -22,6 +22,18 @@ export function moment(text: string | number, hasSeconds = false): string {
   return new Date(text).toLocaleString('sv-SE', { timeZone: zone.value, dateStyle: 'short', timeStyle });
 }
 
+/** Reads a moment in that zone, or with an offset of its own (`Z`, `-05:00`). @returns milliseconds; NaN if it is none */
+export function momentIn(text: string): number {
+  const [, wall = '', offset] =
+    /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+  const written = Date.parse(`${wall.replace(' ', 'T')}${offset ?? 'Z'}`);
+  if (offset || Number.isNaN(written)) return written;
+  const ahead = (at: number) =>
+    Date.parse(`${moment(at, true).replace(' ', 'T')}Z`) - Math.floor(at / 1000) * 1000;
+  // The offset of the moment itself: a clock may be changed between it and what the first offset is of.
+  return written - ahead(written - ahead(written));
+}
+
 /** Returns the day (UTC) of a moment in milliseconds. */
 export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { Field, Select, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { aDay, isDay, moment, zone } from '../../time.ts';
+import { aDay, isDay, moment, momentIn, zone } from '../../time.ts';
 import type { Asked } from './asked.ts';
 
 /** Since when something is known, and when it last changed; `undefined` until it is answered. */
@@ -54,6 +54,7 @@ export function AsOf(props: {
       <span role="status">
         {show === 'lines' ? 'Strong lines:' : 'This shows'} what this warehouse knew on{' '}
         <strong>{moment(at, step < 60_000)}</strong> {zone.value}
+        {zone.value !== 'UTC' && ` (${textOf(at).slice(0, 16).replace('T', ' ')} UTC)`}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}
         {show === 'lines' ? '. Pale lines: what it knows now. Large dots: what changed.' : '.'}
       </span>
@@ -76,15 +77,13 @@ export function AsOf(props: {
         </span>
         <Field
           size={19}
-          label="Day, moment (UTC) or name"
-          title="A day (its end, UTC), a moment (UTC) or the name of one"
-          value={
-            named.find((one) => Date.parse(one.at) === at)?.name ?? textOf(at).slice(0, 19).replace('T', ' ')
-          }
+          label={`Day, moment (${zone.value}) or name`}
+          title={`A day (its end, UTC), a moment (${zone.value}, or with an offset: 16:00-05:00, 16:00Z) or the name of one`}
+          value={named.find((one) => Date.parse(one.at) === at)?.name ?? moment(at, true)}
           onEnter={(text) => {
             const chosen = readMoment(text, named, now);
             if (chosen === undefined)
-              return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, UTC) nor the name of one.`;
+              return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, ${zone.value}) nor the name of one.`;
             return void go({ as_of: chosen });
           }}
         />
@@ -108,7 +107,8 @@ export function AsOf(props: {
 }
 
 /**
- * Reads a moment as a person writes it: a name, a time in UTC, or a day, which counts to its end.
+ * Reads a moment as a person writes it: a name, a time in the zone of the page or with an offset, or a day (UTC), which counts
+ * to its end.
  * @returns it as the address has it; `undefined` if it is none of these
  */
 export function readMoment(
@@ -118,8 +118,7 @@ export function readMoment(
 ): string | undefined {
   if (named.some(({ name }) => name === text)) return text;
   if (isDay(text)) return textOf(Math.min(now, Date.parse(text) + aDay - 1_000));
-  if (!/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(text)) return undefined;
-  const moment = Date.parse(`${text.replace(' ', 'T').replace(/Z$/, '')}Z`);
+  const moment = momentIn(text);
   return Number.isNaN(moment) ? undefined : textOf(moment);
 }
 
