@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, openToRead, openWarehouse, runBy, today } from '../compose.ts';
+import { knownScope, openToRead, openWarehouse, runBy, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
@@ -16,6 +16,7 @@ import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { printResult } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
 import { count, daysFrom, nextStep, number, sayingAsTyped, table, tableOf } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import { retried } from '../warehouse/retries.ts';
 import {
   addKnownFindings,
@@ -23,7 +24,7 @@ import {
   type KnownFinding,
   keepCheckResults,
 } from '../warehouse/tables/check-results.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
+import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { aJob, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
@@ -87,13 +88,7 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
   const patience = { log: session.log, signal: session.stop };
   const db = warehouse.patient;
   const lookups = await readLookups(db);
-  const asked = await forEachJob({ ...named, jobs }, (job) => {
-    const feed = feedNamed(job.feed);
-    const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
-    const window = knownScope(session, job, lookups, 'check');
-    const fields = [job.fields, feed.fields];
-    return { job, name: job.name, feed, scope: { window, table: feed.table, fields, firstUnsettled } };
-  });
+  const asked = await forEachJob({ ...named, jobs }, (job) => checkedPart(session, job, lookups));
   const { rows = shown[session.json || known !== undefined ? 'all' : 'person'], timeout } = options;
   const run = { rows, timeout, stop: session.stop };
   const look = () => retried(() => runChecks(db, asked, checks, run), patience);
@@ -126,6 +121,28 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return worst([reportBroken(named.broken), isFailed ? exitCodes.incomplete : exitCodes.done]);
 });
+
+function checkedPart(session: Session, job: Job, lookups: StoredLookups) {
+  const feed = feedNamed(job.feed);
+  const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
+  const window = knownScope(session, job, lookups, 'check');
+  const fields = [job.fields, feed.fields];
+  return { job, name: job.name, feed, scope: { window, table: feed.table, fields, firstUnsettled } };
+}
+
+/** Runs all checks on a job, and stores the results. @returns how many checks did not pass */
+export async function checkJob(session: Session, db: Warehouse, job: Job): Promise<number> {
+  const checks = await findChecks(process.cwd(), [...catalog.keys()]);
+  const asked = [checkedPart(session, job, await readLookups(db))];
+  const [results] = await runChecks(db, asked, checks, {
+    rows: shown.person,
+    timeout: 600,
+    stop: session.stop,
+  });
+  const kept = results!.map((one) => asKept(job, one));
+  await keepCheckResults(db, kept, true);
+  return kept.filter(({ result }) => result === 'warned' || result === 'failed').length;
+}
 
 const notKept = 'The results are not stored, because this connection may only read.';
 

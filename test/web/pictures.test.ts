@@ -1,9 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { startSandbox } from '#sandbox';
 import { inPackage } from '../../src/package.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aBrowser, aTab, browserPath } from './a-browser.ts';
@@ -16,6 +19,35 @@ const food = 'country=US&country=GB&topic=Inflation-Food';
 const desks = ['US', 'GB', 'DE', 'JP', 'IN', 'BR', 'MX', 'ZA'];
 const north = { countries: ['SE', 'PL', 'CZ'], start_date: '2025-07-01' };
 const topics = ['Inflation-*', 'Labour Market-*', 'Market Stress', 'Elections'];
+
+/** The job of `npm start`, from shortly before the days that Briefing shows. */
+const demoJob = async () => ({
+  ...parse(await readFile(inPackage('jobs/demo.yaml'), 'utf8')),
+  start_date: '2025-09-01',
+});
+
+/** Loads what `npm start` loads, with what its checks find. */
+async function loadDemo(db: Warehouse): Promise<void> {
+  const file = await demoJob();
+  for (const changes of [undefined, { revised: 0.01, withdrawn: 0.003 }]) {
+    await using sandbox = await startSandbox({
+      limits: null,
+      seed: 'demo',
+      volume: 0.6,
+      ...(changes && { changes }),
+    });
+    await runBackfill({
+      job: { ...aJob(changes ? { ...file, start_date: '2025-10-04' } : file), name: 'demo' },
+      db,
+      sandbox,
+      clock: () => new Date(),
+      plan: { fullRefresh: changes !== undefined, retryRefused: false },
+    });
+  }
+  const check = { job: 'demo', check_name: 'volume', severity: 'warn', result: 'warned' } as const;
+  const title = 'Each series has about as many rows a day as it usually has';
+  await keepCheckResults(db, [{ ...check, title, findings: 5, known: 0, reason: null }], true);
+}
 
 // The pictures of the documentation: npm run pictures.
 it.skipIf(!process.env.PICTURES || !browserPath)(
@@ -56,8 +88,7 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     );
     /** What is pictured, and what it shows once it is drawn. */
     const views = {
-      coverage: { view: `view=coverage&${days}`, shows: 'windows refused' },
-      today: { view: 'view=today', shows: 'Last loads' },
+      pipeline: { view: `view=pipeline&${days}`, shows: 'Missing days' },
       changes: { view: 'view=changes&to=2025-12-28', shows: 'Mexico' },
       sentiment: { view: `view=sentiment&${food}&${days}&smooth=7`, shows: /sentiment by day/ },
       'as-of': {
@@ -72,8 +103,28 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
         join(served.folder, 'jobs', `${name}.yaml`),
         JSON.stringify({ feed: 'gmsi-headlines', topics, ...period, ...part }),
       );
+    await using demo = await aWarehouse();
+    await loadDemo(demo.db);
+    await using ofDemo = await aPage(demo.db, { page: inPackage('dist/page') });
+    await mkdir(join(ofDemo.folder, 'jobs'));
+    await writeFile(join(ofDemo.folder, 'jobs', 'demo.yaml'), JSON.stringify(await demoJob()));
     const browser = await aBrowser();
     try {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const context = await browser.newContext({
+          viewport: { width: 1280, height: 760 },
+          deviceScaleFactor: 2,
+          colorScheme,
+        });
+        const page = await context.newPage();
+        await page.goto(ofDemo.url);
+        await page.getByRole('heading', { name: 'World' }).waitFor();
+        await page.waitForTimeout(1_500);
+        await page.screenshot({
+          path: join(pictures, `briefing${colorScheme === 'dark' ? '-dark' : ''}.png`),
+        });
+        await context.close();
+      }
       for (const [name, { view, shows }] of Object.entries(views)) {
         await using tab = await aTab(browser, { viewport: { width: 1280, height: 720 } });
         await tab.page.goto(`${served.url}/?${view}`);
