@@ -228,15 +228,18 @@ function columnsOf(of: About['of'], names: About['names']): Column<ChangeRow>[] 
   const country: Column<ChangeRow> = {
     title: 'country',
     kind: 'text',
-    show: (row) => (
-      <Link to={into(row)}>{[row.country, names[row.country ?? '']].filter(Boolean).join(' ')}</Link>
-    ),
+    show: (row) =>
+      row.others === null ? (
+        <Link to={into(row)}>{[row.country, names[row.country ?? '']].filter(Boolean).join(' ')}</Link>
+      ) : (
+        `${number(row.others)} others together`
+      ),
     by: (row) => row.country,
   };
   const topic: Column<ChangeRow> = {
     title: 'topic',
     kind: 'text',
-    show: (row) => <Link to={into(row)}>{row.topic}</Link>,
+    show: (row) => row.topic !== null && <Link to={into(row)}>{row.topic}</Link>,
     by: (row) => row.topic,
   };
   const part = ({ contribution }: ChangeRow) => contribution;
