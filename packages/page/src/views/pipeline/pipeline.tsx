@@ -30,6 +30,8 @@ export function Pipeline() {
     'Pipeline',
     ...['country', 'ticker', 'topic'].map((name) => address.value.getAll(name).join(', ')),
   );
+  // What comes first would push down what is there already.
+  if (Object.values(asked).some(({ isAsking }) => isAsking)) return <p class="quiet waiting">Asking …</p>;
   return (
     <>
       <Problems of={Object.values(asked)} />
@@ -128,7 +130,7 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
   const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
   return (
     <Section title="Requests this month" beside={<Source of={requests} />}>
-      {rows && most && !hasOwn && <Bullet job={most} of={of} used={0} />}
+      {rows && most && most.requests_used !== null && !hasOwn && <Bullet job={most} of={of} used={0} />}
       {rows?.map(({ key, requests, is_own }) => (
         <Fragment key={key}>
           {!is_own && (
@@ -149,7 +151,7 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
           )}
         </Fragment>
       ))}
-      {rows?.length === 0 && !most && <p class="quiet">None yet.</p>}
+      {rows?.length === 0 && (!most || most.requests_used === null) && <p class="quiet">None yet.</p>}
     </Section>
   );
 }
