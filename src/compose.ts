@@ -267,6 +267,8 @@ export async function openService(
   const client = await openClient(session, settings, cap(permits), recall);
   return {
     client,
+    /** The log of the client; a load adds its number to it, so that what is said of its requests has it, too. */
+    log: session.log,
     /** Requests that all processes of the key have booked this month. */
     used: permits.used,
     [Symbol.asyncDispose]: () => client.close(),

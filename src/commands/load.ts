@@ -231,7 +231,7 @@ export async function loadJob(
     const onStart: LoadContext['onStart'] = (read) => {
       progress = showProgress(job.name, read, log, session.progress);
     };
-    const result = await run({ job, warehouse, ...service, process, log, clock, stop, onStart });
+    const result = await run({ job, warehouse, ...service, process, clock, stop, onStart });
     const budget = { used: await service.used(), limit };
     return { ...result, job, today: today(session), budget };
   } finally {

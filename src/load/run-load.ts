@@ -34,7 +34,8 @@ export async function runLoad(
   const fields = await knownFields(context.warehouse, job, reader);
   const row = { command, job: job.name, feed: feed.name, reason, windows_planned: about.windows };
   const listed = await listLoad(context.warehouse, process, row, totals);
-  const log = context.log.child({ load: listed.loadId, job: job.name });
+  const { log } = context;
+  log.setBindings({ load: listed.loadId });
   const { dispose, ...signals } = endings(context.stop);
   const load: Load = {
     ...about,

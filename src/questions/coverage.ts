@@ -2,10 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { CauseCode } from '../errors.ts';
 import type { Database, Day } from '../warehouse/database.ts';
-import { exactTime } from '../warehouse/exact-time.ts';
 import {
   inScope,
-  isOfSeries,
   jobsWanting,
   nameOfSeries,
   queued,
@@ -14,7 +12,7 @@ import {
 } from '../warehouse/tables/series.ts';
 import { isWaiting } from '../warehouse/tables/windows.ts';
 import { type Asked, feed, pastMoment, period, several, textUpTo } from './asking.ts';
-import { type Moment, momentSql, question, text, timeText } from './reading.ts';
+import { type Moment, momentSql, question, text } from './reading.ts';
 
 const match_type = textUpTo(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
 
@@ -131,48 +129,6 @@ export function missingDays({ feed, ...series }: Asked<typeof missingAsked>) {
       group by from_day, to_day, days, state, cause
       order by count(*) * days desc, from_day desc, state
       limit 200`,
-  );
-}
-
-/** A window without its token, which belongs to the key. */
-export const windowRow = z.object({
-  window_id: z.int(),
-  first_day: z.string(),
-  last_day: z.string(),
-  state: z.string(),
-  pages: z.int(),
-  records: z.int(),
-  attempts: z.int().nullable().describe('null once it is drained.'),
-  is_half_drained: z.boolean(),
-  finished_at: timeText.nullable(),
-  last_error: text,
-  job: text.describe('The job that last requested it.'),
-});
-
-/** Parts of a series that the feed lacks are empty. */
-export const windowsAsked = z.object({
-  feed,
-  match_type,
-  country: textUpTo(200).default(''),
-  topic: textUpTo(200).default(''),
-  ticker: textUpTo(200).default(''),
-  variant: textUpTo(500).default(''),
-  ...period,
-});
-
-/** Returns the windows of a series that have days of a period, the latest days first. */
-export function windowsOfSeries({ from, to, ...series }: Asked<typeof windowsAsked>) {
-  return question(
-    windowRow,
-    `The windows of ${series.country} ${series.topic} ${series.ticker}`.trimEnd(),
-    sql`
-      select window_id, first_day, last_day, state, w.pages, w.records, attempts,
-             next_token is not null as is_half_drained, ${exactTime('w.finished_at')} as finished_at,
-             last_error, nullif(l.job, '') as job
-      from gmsi.windows w left join gmsi.loads l using (load_id)
-      where ${isOfSeries('w', series)} and w.first_day <= ${to}::date and w.last_day >= ${from}::date
-      order by first_day desc, window_id desc
-      limit 500`,
   );
 }
 

@@ -31,11 +31,6 @@ const coverageEndpoints = [
     row: coverage.missingRow,
     ask: coverage.missingDays,
   }),
-  endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
-    takes: coverage.windowsAsked,
-    row: coverage.windowRow,
-    ask: coverage.windowsOfSeries,
-  }),
 ];
 
 const contentsEndpoints = [

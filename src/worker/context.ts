@@ -1,7 +1,7 @@
 import type { Job, JobDefinition } from '../config/job.ts';
 import type { StorageSettings } from '../export/target-s3.ts';
+import type { LoadContext } from '../load/load.ts';
 import type { Log } from '../log.ts';
-import type { Client } from '../service/client.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
@@ -29,7 +29,7 @@ export interface WorkerContext {
   readonly openService: (
     job: Job,
     command: JobCommand,
-  ) => Promise<AsyncDisposable & { readonly client: Client }>;
+  ) => Promise<AsyncDisposable & Pick<LoadContext, 'client' | 'log'>>;
   /** @throws JobFileError if the definition is of another version */
   readonly readDefinition: (job: string, definition: JobDefinition) => Job;
   /** Requests booked this month with the worker's key. */

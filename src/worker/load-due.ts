@@ -59,13 +59,13 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
 }
 
 async function load(context: WorkerContext, { job: name, command, definition }: DueJob): Promise<Verdict> {
-  const { log, clock, process, stop, warehouse } = context;
+  const { clock, process, stop, warehouse } = context;
   let job: Job;
   let result: LoadResult;
   try {
     job = context.readDefinition(name, definition);
     await using service = await context.openService(job, command);
-    result = await loadAs(command, { job, warehouse, ...service, log, clock, process, stop });
+    result = await loadAs(command, { job, warehouse, ...service, clock, process, stop });
   } catch (error) {
     return judge(context, error);
   }

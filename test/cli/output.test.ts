@@ -36,6 +36,21 @@ it.each([
   for (const line of stderr.split('\n').filter((text) => text !== '')) JSON.parse(line);
 });
 
+it('logs with the number of a load what belongs to it, also its requests and their retries', async () => {
+  sandbox.script([{ kind: 'server-error', times: 1 }]);
+  const env = { ...setting.env, LOG_LEVEL: 'trace' };
+  const { stdout, stderr } = await gmsiHere(['backfill', 'job', '--full-refresh', '--json'], {
+    ...setting,
+    env,
+  });
+  const { load_id } = JSON.parse(stdout).jobs[0];
+  const lines = stderr.split('\n').filter((line) => /"path":"[^"]*(US|NO)"|"window":/.test(line));
+  expect(lines.filter((line) => line.includes('"msg":"answered"')).length).toBeGreaterThan(3);
+  expect(lines.join('\n')).toContain('Try 2 follows');
+  for (const line of lines)
+    expect(line.match(/"(load|job)":[^,]*/g)).toEqual(['"job":"job"', `"load":${load_id}`]);
+});
+
 it('prints the address of a sandbox as one line of JSON with --json', async () => {
   const running = startGmsi(['sandbox', '--port', '0', '--json'], { cwd: folder.path });
   await vi.waitFor(() => expect(running.stdout).toContain('\n'), 90_000);

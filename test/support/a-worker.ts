@@ -76,6 +76,7 @@ export function aWorkerContext(
   const raise = (error: unknown) => {
     throw error;
   };
+  const log = setting.log ?? createLog({ level: 'silent', readable: false });
   return {
     process: { processId: 'a test', runBy: 'test', leaseSeconds: 10 } as KeptProcess,
     warehouse: db.patient({}),
@@ -86,9 +87,12 @@ export function aWorkerContext(
     longestRound: 100,
     jobFiles: setting.jobFiles ?? withJobFiles(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
-    log: setting.log ?? createLog({ level: 'silent', readable: false }),
-    openService: async (job, command) =>
-      aServiceFor(job.service, requestLimit(command, job.budget), clock, { ...setting, db, serviceClock }),
+    log,
+    openService: async (job, command) => {
+      const limit = requestLimit(command, job.budget);
+      const service = aServiceFor(job.service, limit, clock, { ...setting, db, serviceClock });
+      return Object.assign(service, { log: log.child({ job: job.name }) });
+    },
     readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),
     usedRequests: () => usedRequests(db, countedAs(key), monthOf(clock())),
   };
