@@ -108,6 +108,20 @@ describe.skipIf(!browserPath)('a picture is of one question', { timeout: 60_000 
     },
   );
 
+  it('stories of a point are of the model that is named with them, in their numbers, SQL and CSV', async () => {
+    const page = await opened(loaded.browser, 'about:blank');
+    const asked = page.waitForRequest(/api\/headlines\/stories\?/);
+    const view = `view=sentiment&country=US&${food}&at=2026-10-20&list=stories&model=semantic`;
+    await page.goto(`${loaded.served.url}/?${view}`);
+    expect(new URL((await asked).url()).searchParams.get('model')).toBe('semantic');
+    const panel = page.locator('.headlines');
+    await shown(panel, /sum of a story's semantic scores/);
+    for (const name of ['SQL', 'CSV']) {
+      const href = await panel.getByRole('link', { name, exact: true }).getAttribute('href');
+      expect(new URLSearchParams(href!.split('?')[1]).get('model')).toBe('semantic');
+    }
+  });
+
   it.each(['sentiment', 'changes', 'feeds'])(
     'with the warehouse gone, %s says so, and does not ask for ever',
     async (view) => {

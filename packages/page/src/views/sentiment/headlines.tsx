@@ -42,12 +42,12 @@ interface About {
   readonly list: 'latest' | 'stories';
 }
 
-function questionsOf({ series, from, to, asOf, find, list }: About) {
+function questionsOf({ series, from, to, asOf, find, model, list }: About) {
   const { country, topic, match } = series;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
   return {
     latest: list === 'latest' ? question('headlines', { ...of, limit: most }) : undefined,
-    stories: list === 'stories' ? question('headlines/stories', of) : undefined,
+    stories: list === 'stories' ? question('headlines/stories', { ...of, model }) : undefined,
   };
 }
 
