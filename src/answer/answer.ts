@@ -42,7 +42,10 @@ export const jobRow = z.object({
     .boolean()
     .nullable()
     .describe('True if each series has all these days, and no window is open, failed or refused.'),
-  complete_to: z.string().nullable().describe('The last day that the complete series have.'),
+  complete_to: z
+    .string()
+    .nullable()
+    .describe('The last day up to which every series has all days; null if one lacks the first.'),
   recent: z
     .string()
     .nullable()

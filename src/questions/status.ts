@@ -178,7 +178,7 @@ export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
   /** Settled days that are covered, over all series, of those in the period. */
   readonly covered: number;
   readonly wanted: number;
-  /** The last day that the complete series have, settled or not; `null` if there are none. */
+  /** The last day up to which every series has each day of the period, settled or not; `null` if one lacks the first day. */
   readonly complete_to: Day | null;
   /** Windows that are pending or being drained. */
   readonly open: number;
@@ -229,13 +229,13 @@ export async function completenessOf(
              count(*) filter (where w.state = 'failed') as failed, count(*) filter (where w.state = 'refused') as refused
       from ${queued} where ${inScope(scope)}
     ), series as (
-      select upper(c.whole * datemultirange(${period(scope)})) - 1 as loaded_to,
-             isempty(${settled} - coalesce(c.covered, '{}')) as is_complete,
+      select upper(c.whole * datemultirange(${period(scope)})) - 1 as loaded_to, ${settled} - coalesce(c.covered, '{}') as missing,
              ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered
       from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
     ), total as (
-      select count(*) as series, count(*) filter (where is_complete) as complete,
-             min(loaded_to) filter (where is_complete) as complete_to,
+      select count(*) as series, count(*) filter (where isempty(missing)) as complete,
+             case when bool_and(coalesce(lower(missing) > ${scope.from}::date, loaded_to is not null))
+                  then min(coalesce(lower(missing) - 1, loaded_to)) end as complete_to,
              coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted
       from series
     )

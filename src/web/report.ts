@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import type { JobShown } from '../answer/answer.ts';
+import { completeTo } from '../answer/complete-to.ts';
 import type { briefingRow } from '../questions/briefing.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
@@ -44,7 +46,7 @@ export async function writeReport(
   const yesterday = new Date(about.at.getTime() - 86_400_000).toISOString().slice(0, 10);
   if (to > yesterday) to = yesterday;
   const [move] = to ? rowsOf<Move>(await ask('briefing', { to })) : [];
-  const title = titleOf(about.at, move, rowsOf<{ complete_to: string | null }>(answers['api/jobs']!));
+  const title = titleOf(about.at, move, rowsOf<JobShown>(answers['api/jobs']!));
   return withoutFiles(
     about.page,
     title,
@@ -60,22 +62,16 @@ function rowsOf<Row>({ columns, rows }: Answer): Row[] {
 }
 
 /** Writes a subject line: "GMSI briefing, 28 Nov 2026: US Market Stress +0.24; complete to 27 Nov". */
-function titleOf(
-  at: Date,
-  move: Move | undefined,
-  jobs: readonly { readonly complete_to: string | null }[],
-): string {
+function titleOf(at: Date, move: Move | undefined, jobs: readonly JobShown[]): string {
   const written = (day: Date, year?: 'numeric') =>
     day.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year, timeZone: 'UTC' });
   const change = move?.change?.toFixed(2).replace('-', '−') ?? '';
   const moved = move?.stories
     ? `${move.country} ${move.topic} ${change.startsWith('−') ? '' : '+'}${change}`
     : 'nothing moved';
-  const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
-  const complete =
-    days.length > 0 && days.length === jobs.length
-      ? `complete to ${written(new Date(days[0]!), days[0]!.slice(0, 4) === String(at.getUTCFullYear()) ? undefined : 'numeric')}`
-      : 'not complete';
+  const day = completeTo(jobs);
+  const year = day?.slice(0, 4) === String(at.getUTCFullYear()) ? undefined : 'numeric';
+  const complete = day ? `complete to ${written(new Date(day), year)}` : 'not complete';
   return `GMSI briefing, ${written(at, 'numeric')}: ${moved}; ${complete}`;
 }
 

@@ -291,12 +291,12 @@ describe('the API', () => {
     const named = (name: string) => rows.find(({ job }) => job === name)!;
     expect(named('test')).toMatchObject({
       complete: 1,
-      complete_to: '2026-10-31',
+      complete_to: '2026-10-21',
       failed: 1,
       backfill_requests: 1,
     });
     expect(named('test').last_load_at).not.toBeNull();
-    expect(named('settling')).toMatchObject({ complete: 1, complete_to: '2026-10-31' });
+    expect(named('settling')).toMatchObject({ complete: 1, complete_to: '2026-10-21' });
   });
 
   it('counts failed windows of one cause once for all series', async () => {

@@ -551,7 +551,7 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
     await textOf(pipeline.summary).toMatch(/^food: good; complete to 2026-10-31; last load /);
   });
 
-  it('names no day for jobs that end on different days, and says which is late, though no worker has it', async () => {
+  it('says to which day jobs are complete that end on different days, and which is late, though no worker has it', async () => {
     const ended = { countries: ['NO'], start_date: '2026-09-01', end_date: '2026-09-30' };
     await using pipeline = await aPipeline({
       food: { end_date: 'today', alerts: { max_lag: 'P5D' } },
@@ -561,7 +561,7 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
     await pipeline.load('ended');
     await uncoverIn(pipeline.db, '{[2026-10-20,)}');
     await pipeline.open();
-    await textOf(pipeline.summary).toMatch(/^2 jobs: 1 good, 1 failing; last load/);
+    await textOf(pipeline.summary).toMatch(/^2 jobs: 1 good, 1 failing; complete to 2026-10-19; last load/);
     const late = pipeline.cause(/food: 31\.\d days late/);
     await late.getByText(/All series are covered up to 2026-10-19; 5 days are allowed/).waitFor();
     await late.getByText('npx gmsi backfill food').waitFor();

@@ -85,7 +85,7 @@ describe.skipIf(!browserPath)('in a browser', () => {
     expect(await page.getByRole('navigation').getByRole('link').count()).toBe(2);
     expect(await page.getByText(/Asking|does not contain/).count()).toBe(0);
     expect(tab.complaints).toEqual([`asks ${tab.href}`]);
-    expect(await page.title()).toMatch(/^GMSI briefing, \d+ \w+ 20\d\d: .*; complete to 31 Mar 2024$/);
+    expect(await page.title()).toMatch(/^GMSI briefing, \d+ \w+ 20\d\d: .*; complete to 31 Jan 2024$/);
   });
 
   it('reports an empty warehouse', async () => {

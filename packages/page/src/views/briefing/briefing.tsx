@@ -1,6 +1,7 @@
 import { address } from '../../address.ts';
 import { type Answering, question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { Spark } from '../../draw/spark.tsx';
+import { completeTo } from '../../loader.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Flowing, Link, Problems, Section, Source, useTitle } from '../../parts.tsx';
 import { report } from '../../report.ts';
@@ -71,12 +72,12 @@ function Shown(answer: Found) {
 function Complete(of: { jobs: Answering<'jobs'>; causes: Answering<'causes'> }) {
   const [jobs, causes] = [of.jobs.answer?.rows, of.causes.answer?.rows];
   if (!jobs || !causes) return null;
-  const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
+  const day = completeTo(jobs);
   const toDo = causes.filter(({ command, before }) => command ?? before);
   // Several causes may have one cure.
   const costs = new Map(toDo.map(({ command, requests }) => [command, requests ?? 0]));
   const cost = [...costs.values()].reduce((sum, one) => sum + one, 0);
-  const complete = days.length > 0 && days.length === jobs.length ? `Complete to ${days[0]}` : 'Not complete';
+  const complete = day ? `Complete to ${day}` : 'Not complete';
   const left =
     toDo.length === 0
       ? 'nothing to do'

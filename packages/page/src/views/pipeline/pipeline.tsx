@@ -1,6 +1,7 @@
 import { Fragment } from 'preact';
 import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
+import { completeTo } from '../../loader.ts';
 import { number, share } from '../../numbers.ts';
 import { Flowing, Meter, Problems, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
@@ -66,10 +67,10 @@ function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[])
   const stand =
     jobs.length === 1 ? `${jobs[0]!.job}: ${counts.slice(2)}` : `${number(jobs.length)} jobs: ${counts}`;
   const [last] = loads.filter(({ state }) => state !== 'running');
-  const days = jobs.flatMap(({ complete_to }) => complete_to ?? []).toSorted();
+  const day = completeTo(jobs);
   const parts = [
     stand,
-    ...(days.length === jobs.length ? [`complete to ${days[0]}`] : []),
+    ...(day ? [`complete to ${day}`] : []),
     ...(last ? [`last load ${moment(last.ended_at)}`] : []),
   ];
   return `${parts.join('; ')}.`;
