@@ -132,7 +132,7 @@ function questionsOf({
     ['coverage: all series, a year', 'coverage', { ...feed, ...combined, ...year }],
     ['briefing', 'briefing', { to: year.to }],
     ['coverage: a series, its days', 'coverage/days', { ...feed, ...one, ...all }],
-    ['coverage: a series, its windows', 'windows', { ...feed, ...one, ...all }],
+    ['missing days', 'coverage/missing', feed],
     ['coverage: a series, its news by day', 'sentiment', { ...one, ...all }],
     ['runs: loads', 'loads', { limit: '500' }],
     ['runs: requests of a month', 'requests', { month: new Date().toISOString().slice(0, 7) }],

@@ -19,7 +19,7 @@ const again = (job: string) => ({ command: `gmsi backfill ${job}` });
 /** An edit of the job file, after which the next load tries the windows again. */
 const edited = (edit: string) => (job: string) => ({
   before: `${edit} in the job file`,
-  command: `gmsi backfill ${job}`,
+  ...again(job),
 });
 
 const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
@@ -38,7 +38,7 @@ const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
   'other days': (job) => ({
     before: `gmsi doctor --probe --job ${job}`,
     requestsBefore: 12,
-    command: `gmsi backfill ${job}`,
+    ...again(job),
   }),
   'too large': edited('set a smaller service.page_size'),
 };

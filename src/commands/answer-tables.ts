@@ -45,10 +45,17 @@ export function describeCauses(causes: readonly Cause[]): string {
   return tableOf(causes, columns, { least: ['about'] });
 }
 
-/** Suggests the first command that cures something, unless a person has to do something before it; without a cause, another. */
-export function describeNext(causes: readonly Cause[], otherwise: string): string {
+/**
+ * Suggests the first command that cures something, unless a person has to do something before it; without a cause, another.
+ * @param suggest what is suggested in place of a command
+ */
+export function describeNext(
+  causes: readonly Cause[],
+  otherwise: string,
+  suggest = (command: string) => command,
+): string {
   const cured = causes.filter(({ command, severity }) => command !== null && severity !== 'note');
   const first = cured.find(({ code }) => code === 'series unknown') ?? cured[0];
   if (!first) return nextStep(otherwise);
-  return first.before === null ? nextStep(first.command!.replace(/^gmsi /, '')) : '';
+  return first.before === null ? nextStep(suggest(first.command!.replace(/^gmsi /, ''))) : '';
 }

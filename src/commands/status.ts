@@ -127,7 +127,10 @@ function describe(status: Status): string {
 }
 
 function nextOf({ jobs, causes }: Answer): string {
-  return jobs.length === 0 ? nextStep('init') : describeNext(causes, `check ${typedJob(jobs[0]!.path)}`);
+  if (jobs.length === 0) return nextStep('init');
+  // A backfill may cost more than a month's requests: its plan says so first.
+  const planned = (command: string) => command.replace(/^backfill (?=\S+$)/, 'plan ');
+  return describeNext(causes, `check ${typedJob(jobs[0]!.path)}`, planned);
 }
 
 /** Returns what of a named job's period is loaded in detail; `undefined` if its series are not known. */

@@ -22,8 +22,3 @@ export async function completenessOfJob(
   const planned = { ...scope, from: days.from.toString(), to: days.to.toString() };
   return completenessOf(db, planned, firstUnsettledDay(today, job.lookbackDays).toString());
 }
-
-/** Returns true if settled days of a job are missing. */
-export function lacksDays(found: Pick<Completeness, 'covered' | 'wanted'> | undefined): boolean {
-  return found !== undefined && found.covered < found.wanted;
-}

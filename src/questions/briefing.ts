@@ -36,7 +36,7 @@ export const briefingRow = z.object({
       }),
     )
     .nullable()
-    .describe('The stories with the sign of the move that made most of it, with their share of it.'),
+    .describe('The stories with the sign of the move that contributed most to it, with their shares of it.'),
 });
 
 /** Most moves that are shown with their weeks and stories, and most stories of each. */

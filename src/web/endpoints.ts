@@ -26,11 +26,15 @@ const coverageEndpoints = [
     row: coverage.coveredDaysRow,
     ask: coverage.coveredDays,
   }),
-  endpoint('coverage/missing', 'The days of a feed that are not loaded, and why (200 ranges at most)', {
-    takes: coverage.missingAsked,
-    row: coverage.missingRow,
-    ask: coverage.missingDays,
-  }),
+  endpoint(
+    'coverage/missing',
+    'Days between the first and last requested of a series that are not loaded, and why (200 ranges at most)',
+    {
+      takes: coverage.missingAsked,
+      row: coverage.missingRow,
+      ask: coverage.missingDays,
+    },
+  ),
 ];
 
 const contentsEndpoints = [

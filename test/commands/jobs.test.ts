@@ -42,6 +42,8 @@ it('says how far each job is covered, and suggests the one that is not', async (
   expect(stdout).toMatch(/^z +no worker runs it +Nothing is loaded as scheduled\. +gmsi work +\d+$/m);
   expect(stdout).toMatch(/^part +30 days missing +gmsi backfill part +1$/m);
   expect(stdout).toMatch(/\nNext: gmsi work\n$/);
+  // The plan of a backfill says what it costs.
+  expect((await list('part')).stdout).toMatch(/\nNext: gmsi plan part\n$/);
 
   const { jobs } = JSON.parse((await list('--json')).stdout);
   expect(jobs.map(({ covered, wanted }: { covered: number; wanted: number }) => [covered, wanted])).toEqual([

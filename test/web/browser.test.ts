@@ -774,7 +774,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await grid.focus();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.getByText('None; recent days').waitFor();
+    await page.getByText('none is missing').waitFor();
     await page.getByRole('link', { name: 'all series' }).click();
     await countOf(missing).toBe(1);
   });

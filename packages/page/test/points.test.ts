@@ -277,10 +277,11 @@ describe('the largest move', () => {
       ...{ last_at: dayAt(8), mean: 0, mean_before: null },
     });
     const [most, some] = [aStory('most', -0.3), aStory('some', -0.14)];
+    const old = aStory('one of the day before, too', -0.4, 6, 5);
     const gone = aStory('a good story of the day before', -0.35, 0, 4);
     const others = { ...aStory('others', -0.4), others: 90 };
     const against = aStory('against', 0.4);
-    expect(storyOfMove([some, against, most, gone, others], move)).toEqual({
+    expect(storyOfMove([some, against, most, old, gone, others], move)).toEqual({
       headline: 'most',
       share: expect.closeTo(0.75, 9),
     });

@@ -41,8 +41,6 @@ interface LinesShown {
   readonly height: number;
   /** The open bucket. */
   readonly open: number | null;
-  /** What is said of a point, beside it. */
-  readonly note: Note | undefined;
 }
 
 /** Words about a point of a line. */
@@ -62,6 +60,8 @@ interface LinesHeard {
 export interface Drawing {
   /** Moves the cursor to a bucket. */
   readonly point: (index: number | null) => void;
+  /** Says something of a point, beside it. The plots stay as they are: the pointer may be on one. */
+  readonly say: (note: Note | undefined) => void;
   readonly destroy: () => void;
 }
 
@@ -95,6 +95,10 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, he
           plot.setCursor({ left, top: index === null ? -10 : 1 });
         }
       }),
+    say: (note) => {
+      sheet.note = note;
+      for (const plot of tops) plot.redraw(false);
+    },
     destroy: () => {
       clearTimeout(opening.timer);
       for (const plot of plots) plot.destroy();
@@ -135,6 +139,7 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: LinesShown, heard: Line
     timeScale: { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] },
     /** The plot under the pointer; the others follow its cursor. */
     pointed: undefined as uPlot | undefined,
+    note: undefined as Note | undefined,
     /** Returns a hook that draws on a plot, without a trace on what is drawn next. */
     on: (draw: (pen: Pen) => void) => (plot: uPlot) => {
       plot.ctx.save();
@@ -211,7 +216,7 @@ function plotOfMeans(
   tops: readonly uPlot[],
 ): uPlot {
   const { chart, isApart, isLabelled, middles, colour, timeAxis, yAxis, on } = sheet;
-  const { open, note } = sheet.shown;
+  const { open } = sheet.shown;
   const lines = chart.lines.filter(({ series }) => of.includes(series));
   const layers = lines.flatMap((line) => layersOf(sheet, line).map((layer) => ({ ...layer, line })));
   const shade = (line: Line) => colour(line).replace('rgb(', 'rgba(').replace(')', ', 0.22)');
@@ -237,7 +242,7 @@ function plotOfMeans(
         draw: [
           on((pen) => drawUnit(pen, 'score')),
           on((pen) => isLabelled && drawLabels(pen, lines, colour)),
-          on((pen) => note && !isApart && drawNote(pen, note, middles[note.index]!)),
+          on((pen) => sheet.note && !isApart && drawNote(pen, sheet.note, middles[sheet.note.index]!)),
         ],
         setCursor: [
           (plot) => {

@@ -245,8 +245,10 @@ const leastBuckets = 7;
  */
 export function largestMove({ lines }: Chart): Move | undefined {
   const moves = lines.flatMap((line) => {
-    const { values, means, counts } = line;
-    const all = means.flatMap((mean, index) => (mean === null ? [] : [{ mean, count: counts[index]! }]));
+    const { values, counts } = line;
+    const all = values.flatMap((mean, index) =>
+      typeof mean === 'number' ? [{ mean, count: counts[index]! }] : [],
+    );
     if (line.series.isDifference || all.length < leastBuckets) return [];
     const sumOf = (value: (one: (typeof all)[number]) => number) =>
       all.reduce((sum, one) => sum + value(one), 0);
@@ -265,10 +267,10 @@ export function largestMove({ lines }: Chart): Move | undefined {
 /** The least share of a move that a story must have to be named with it. */
 const leastShare = 1 / 3;
 
-/** Returns the story that did most of a move, with its share; none that was not news then, or that did less than a third. */
+/** Returns the story that did most of a move, with its share; none that was news before, or that did less than a third. */
 export function storyOfMove(stories: readonly Row<'sentiment/changes/stories'>[], { change }: Move) {
   return stories
-    .filter(({ others, headlines, headlines_before: before }) => others === null && headlines > before)
+    .filter(({ others, headlines_before: before }) => others === null && before === 0)
     .map(({ headline, contribution }) => ({ headline, share: contribution / change }))
     .filter(({ share }) => share >= leastShare)
     .toSorted((a, b) => b.share - a.share)[0];

@@ -13,17 +13,12 @@ export const stateTitles: Readonly<Record<State | 'never', readonly [title: stri
   never: ['never requested', 'No job has requested it.'],
 };
 
-/** Reads the days of a series in order, such as `covered 300, failed 20, never 45`. */
-export function spansOf(timeline: string): (readonly [state: State | 'never', days: number])[] {
+/** Reads the states of days in order, such as `covered 300, failed 20, never 45`. */
+export function spansOf<Of extends string = State | 'never'>(
+  timeline: string,
+): (readonly [state: Of, days: number])[] {
   return timeline.split(', ').map((span) => {
-    const [state, days] = span.split(' ');
-    return [state as State | 'never', Number(days)];
+    const end = span.lastIndexOf(' ');
+    return [span.slice(0, end) as Of, Number(span.slice(end))];
   });
-}
-
-/** Returns the state of a window's days that are not covered. */
-export function stateOfWindow(state: string): State {
-  if (state === 'draining') return 'running';
-  if (state === 'drained') return 'settling';
-  return (states as readonly string[]).includes(state) ? (state as State) : 'pending';
 }

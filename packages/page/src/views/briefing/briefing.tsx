@@ -162,7 +162,7 @@ function Named(props: Parameters<typeof Link>[0]) {
   return report ? props.children : <Link {...props} />;
 }
 
-/** Names the stories that made most of a move, with their share of it. */
+/** Names the stories that contributed most to a move, with their shares of it. */
 function Stories({ stories }: { stories: NonNullable<Series['stories']> }) {
   return (
     <ul class="small">

@@ -193,7 +193,9 @@ function MissingDays({ about, missing }: Together<OfMissing, ReturnType<typeof m
     <Section title={of ? `Missing days of ${of}` : 'Missing days'} beside={<Source of={missing} />}>
       {of && (
         <p class="row">
-          {rows.length === 0 && <span class="quiet">None; recent days are loaded again by each sync.</span>}
+          {rows.length === 0 && (
+            <span class="quiet">From the first to the last requested day, none is missing.</span>
+          )}
           {series.topic && <Link to={{ view: 'sentiment', from: null, to: null }}>its sentiment</Link>}
           <Link to={noSeries}>all series</Link>
         </p>

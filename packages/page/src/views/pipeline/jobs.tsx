@@ -1,3 +1,4 @@
+import { spansOf } from '../../draw/states.ts';
 import { number, share } from '../../numbers.ts';
 import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -90,9 +91,7 @@ const colours = { covered: 'covered', settling: 'settling', partial: 'refused', 
 
 /** Draws the last days of a job by state. */
 function Strip({ job, recent }: { job: string; recent: string }) {
-  const spans = recent
-    .split(', ')
-    .map((span) => /^(.*) (\d+)$/.exec(span)!.slice(1) as [keyof typeof colours, string]);
+  const spans = spansOf<keyof typeof colours>(recent);
   return (
     <span class="strip" role="img" aria-label={`Last days of ${job}: ${recent}`} title={recent}>
       {spans.map(([state, days], place) => (

@@ -91,7 +91,7 @@ interface MoveNote extends Note {
 
 /** Says of the largest move of a chart of now how large it is, and which story did how much of it. */
 function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | undefined {
-  const isOne = smooth === 1 && asOf === null && by !== 'hour' && chart?.by === by;
+  const isOne = smooth === 1 && asOf === null && by !== 'hour';
   const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
   const days = move && behindOf(chart, move.index);
   const [first, last] = days ? [dayOf(days.from), dayOf(days.to - 1)] : [from, from];
@@ -176,7 +176,7 @@ export function Drawn(props: {
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, open, note };
+      const size = { width, height, open };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -192,6 +192,7 @@ export function Drawn(props: {
           go({ ...zoomed, at: null });
         },
       });
+      drawing.current.say(said.current);
       // New data redraw the chart under the cursor.
       if (place.current >= 0) drawing.current.point(place.current);
       else setHover(null);
@@ -201,7 +202,10 @@ export function Drawn(props: {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, open, note, dark, zone.value]);
+  }, [chart, width, height, open, dark, zone.value]);
+  const said = useRef(note);
+  said.current = note;
+  useEffect(() => drawing.current?.say(note), [note]);
 
   const point = (index: number | null) => {
     if (drawing.current) return drawing.current.point(index);
