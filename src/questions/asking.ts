@@ -26,6 +26,16 @@ export const period = {
   to: day.describe('Last day (UTC), inclusive.'),
 };
 
+const someDays = { error: 'It must be days such as 2025-01-01..2025-01-31.', abort: true };
+
+/** A first and a last day. */
+export const days = z
+  .string()
+  .regex(/^\S+\.\.\S+$/, someDays)
+  .transform((text) => text.split('..'))
+  .pipe(z.tuple([day, day]))
+  .refine(([from, to]) => from <= to, someDays);
+
 const aMoment = { error: 'It must be a moment such as 2025-06-30T12:00:00Z.', abort: true };
 
 /** A moment as text (UTC) with microseconds, which a `Date` would lose. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Day } from '../warehouse/database.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
-import { type Asked, period, textUpTo } from './asking.ts';
+import { type Asked, days, period, textUpTo } from './asking.ts';
 import { latest } from './headlines.ts';
 import { question, score, text, timeText } from './reading.ts';
 import { country, models, stateOfAll, topic } from './sentiment.ts';
@@ -18,10 +18,11 @@ export const moveAsked = z.object({
   model: z.enum(models).default('directional'),
   ...period,
   against: z
-    .enum(['quarter', 'before', 'year'])
+    .union([z.enum(['quarter', 'before', 'year']), days])
     .default('quarter')
     .describe(
-      'What the period is compared with: the 90 days before it, as many days before it, or the same days a year earlier.',
+      'What the period is compared with: the 90 days before it, as many days before it, the same days a year earlier, or other ' +
+        'days such as 2025-01-01..2025-01-31.',
     ),
 });
 export type MoveAsked = Asked<typeof moveAsked>;
@@ -78,11 +79,15 @@ export function periodsOf({
 }: Pick<MoveAsked, 'to' | 'against'> & { readonly from: Day | RawBuilder<Day> }) {
   const [first, last] = [sql`${from}::date`, sql`${to}::date`];
   const year = (day: RawBuilder<unknown>) => sql`(${day} - interval '1 year')::date`;
-  const [beforeFirst, beforeLast] = {
-    before: [sql`(${first} - (${last} - ${first} + 1))`, sql`(${first} - 1)`],
-    quarter: [sql`(${first} - 90)`, sql`(${first} - 1)`],
-    year: [year(first), year(last)],
-  }[against] as [RawBuilder<Day>, RawBuilder<Day>];
+  const [beforeFirst, beforeLast] = (
+    Array.isArray(against)
+      ? against.map((day) => sql`${day}::date`)
+      : {
+          before: [sql`(${first} - (${last} - ${first} + 1))`, sql`(${first} - 1)`],
+          quarter: [sql`(${first} - 90)`, sql`(${first} - 1)`],
+          year: [year(first), year(last)],
+        }[against]
+  ) as [RawBuilder<Day>, RawBuilder<Day>];
   return {
     first,
     last,
@@ -109,7 +114,8 @@ function ofSeries({
 const aboutAgainst = { before: 'as many days before', quarter: 'the 90 days before', year: 'a year earlier' };
 
 function aboutMove({ model, from, to, against }: MoveAsked): string {
-  return `${model} sentiment of ${from} to ${to} against ${aboutAgainst[against]}`;
+  const earlier = Array.isArray(against) ? against.join(' to ') : aboutAgainst[against];
+  return `${model} sentiment of ${from} to ${to} against ${earlier}`;
 }
 
 /**

@@ -100,7 +100,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     const link = page.getByRole('link', { name: 'Headlines of Sat 2026-10-31' });
     const { searchParams: to } = new URL((await link.getAttribute('href'))!, page.url());
     expect([to.get('view'), to.get('country'), to.get('topic'), to.get('at')]).toEqual([
-      'sentiment',
+      'explore',
       'US',
       'Inflation-Food',
       '2026-10-31',

@@ -4,10 +4,32 @@ import { report } from './report.ts';
 /** The query of the page's address, which alone decides what is shown. */
 const search = signal('');
 
+/** Views of an earlier page: links to them that were kept show the same. */
+const moved: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  today: { view: 'pipeline' },
+  coverage: { view: 'pipeline' },
+  sentiment: { view: 'explore' },
+  changes: { view: 'explore', show: 'changes' },
+  feeds: { view: 'explore', show: 'feeds' },
+};
+
+/** Returns the query of the address, of an earlier page as this one has it. */
+function currentSearch(): string {
+  const asked = new URLSearchParams(location.search);
+  const view = asked.get('view') ?? '';
+  if (!Object.hasOwn(moved, view)) return location.search;
+  // What changes are of was called as the line of a point is.
+  const each = view === 'changes' ? asked.get('of') : null;
+  if (each) asked.delete('of');
+  for (const [name, value] of Object.entries({ ...moved[view], ...(each && { each }) }))
+    asked.set(name, value);
+  return `?${asked}`;
+}
+
 /** Follows the address, also after back and forward. */
 export function followAddress(): void {
   const read = () => {
-    search.value = location.search;
+    search.value = currentSearch();
   };
   read();
   addEventListener('popstate', read);
@@ -40,7 +62,7 @@ export function go(values: Values, how: 'push' | 'replace' = 'push'): void {
     return;
   }
   history[how === 'push' ? 'pushState' : 'replaceState'](null, '', next);
-  search.value = location.search;
+  search.value = next;
 }
 
 /** Reads one of a few values from the address; by default the first one, or `usually`. */

@@ -6,14 +6,12 @@ import { Link, Problem, Select, Swatch } from './parts.tsx';
 import { report } from './report.ts';
 import { moment, zone, zones } from './time.ts';
 import { Briefing } from './views/briefing/briefing.tsx';
-import { Changes } from './views/changes/changes.tsx';
-import { Feeds } from './views/feeds/feeds.tsx';
+import { Explore } from './views/explore/explore.tsx';
 import { Pipeline } from './views/pipeline/pipeline.tsx';
-import { Sentiment } from './views/sentiment/sentiment.tsx';
 
-const all = { briefing: Briefing, sentiment: Sentiment, changes: Changes, feeds: Feeds, pipeline: Pipeline };
+const all = { briefing: Briefing, explore: Explore, pipeline: Pipeline };
 type View = keyof typeof all;
-const names = (Object.keys(all) as View[]).filter((name) => !report || /briefing|pipeline/.test(name));
+const names = (Object.keys(all) as View[]).filter((name) => !report || name !== 'explore');
 const views = Object.fromEntries(names.map((name) => [name, all[name]])) as typeof all;
 
 function titleOf(view: View): string {
@@ -29,9 +27,7 @@ function toView(view: View) {
 
 /** The page shows the view that the address names. */
 export function App() {
-  // Links that were kept from an earlier page.
-  const isOld = /^(today|coverage)$/.test(address.value.get('view') ?? '');
-  const current = isOld ? 'pipeline' : chosen('view', views);
+  const current = chosen('view', views);
   const Shown = views[current];
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
@@ -45,7 +41,7 @@ export function App() {
       else if (event.key === '?') document.getElementById('keys')?.showPopover();
       else if (event.key === '/') {
         event.preventDefault();
-        if (!findSeries()) go(toView('sentiment'));
+        if (!findSeries()) go(toView('explore'));
       }
     };
     addEventListener('keydown', onKey);
@@ -109,7 +105,7 @@ export function App() {
           <AskForToken />
         ) : (
           <>
-            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{titleOf(current)}</h1>
+            <h1 class={current === 'explore' ? 'hidden' : undefined}>{titleOf(current)}</h1>
             <Shown />
           </>
         )}

@@ -39,6 +39,11 @@ export function bucketTitle(at: string, by: Bucket): string {
   return by === 'day' ? `${weekday} ${at}` : `${moment(at)} ${zone.value}`;
 }
 
+/** Names the bucket that begins at a moment in milliseconds. */
+export function titleOf(start: number, by: Bucket): string {
+  return bucketTitle(bucketText(start, by), by);
+}
+
 /** Returns the beginning of a bucket as the API and the address write it. */
 export function bucketText(start: number, by: Bucket): string {
   return by === 'hour' ? `${new Date(start).toISOString().slice(0, 16)}Z` : dayOf(start);

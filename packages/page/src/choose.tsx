@@ -1,4 +1,4 @@
-import type { TargetedKeyboardEvent } from 'preact';
+import { Fragment, type TargetedKeyboardEvent } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { useAnswer } from './api.ts';
 import { findNames, type Named } from './loader.ts';
@@ -49,6 +49,9 @@ export function namesIn(choices: readonly Choice[], chosen: readonly string[]): 
   return names.length <= 2 ? names.join(', ') : chosen.join(', ');
 }
 
+/** The chosen that are named one by one. */
+const mostChips = 4;
+
 let isWanted = false;
 
 /** Moves the focus to the first field that chooses a country or a topic, or to the next one that appears. */
@@ -72,6 +75,7 @@ export function Choose(props: {
   onChange: (chosen: string[]) => void;
 }) {
   const { label, choices, chosen, atMost, none = 'none', onChange } = props;
+  const isSeveral = atMost > 1;
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);
@@ -82,9 +86,17 @@ export function Choose(props: {
   const id = useId();
   const findBy = (words: string) =>
     words.trim() === ''
-      ? choices.toSorted((a, b) => Number(first.includes(b.code)) - Number(first.includes(a.code)))
+      ? choices.toSorted(
+          (a, b) => Number(first.includes(b.code)) - Number(first.includes(a.code)) || byGroup(a, b),
+        )
       : findNames(choices, words);
   const found = findBy(words);
+  const beginsGroup = (index: number) => {
+    const [before, one] = [found[index - 1], found[index]!];
+    return (
+      one.group && !first.includes(one.code) && (one.group !== before?.group || first.includes(before.code))
+    );
+  };
   const choose = (next: string[]) => {
     // What was typed is done; without words, more may be chosen from the list.
     if (words !== '' || atMost === 1) setOpen(false);
@@ -125,7 +137,6 @@ export function Choose(props: {
     } else return;
     event.preventDefault();
   };
-  const isSeveral = atMost > 1;
   return (
     <div
       class="choose"
@@ -133,14 +144,35 @@ export function Choose(props: {
         if (!currentTarget.contains(relatedTarget as Node | null)) setOpen(false);
       }}
     >
-      <label class="labelled">
+      <div class="labelled">
         <span class="quiet">{label}</span>
+        {isSeveral &&
+          chosen.slice(0, mostChips).map((code) => {
+            const { name, title = code } = choices.find((one) => one.code === code) ?? {};
+            return (
+              <button
+                key={code}
+                type="button"
+                class="chip"
+                title={name ?? title}
+                onClick={() => choose(chosen.filter((one) => one !== code))}
+              >
+                <span>{title}</span>
+                <span class="quiet" aria-hidden="true">
+                  ×
+                </span>
+                <span class="hidden">{name}, chosen: remove</span>
+              </button>
+            );
+          })}
+        {chosen.length > mostChips && isSeveral && <span class="quiet">+ {chosen.length - mostChips}</span>}
         <input
           role="combobox"
+          aria-label={label}
           aria-expanded={isOpen}
           aria-controls={`${id}-list`}
           aria-activedescendant={isOpen && found[active] ? `${id}-${active}` : undefined}
-          placeholder={namesIn(choices, chosen) || none}
+          placeholder={isSeveral && chosen.length > 0 ? 'add …' : namesIn(choices, chosen) || none}
           title={chosen.join(', ')}
           value={words}
           onFocus={() => {
@@ -155,7 +187,7 @@ export function Choose(props: {
           }}
           onKeyDown={onKey}
         />
-      </label>
+      </div>
       {isOpen && (
         <div
           class="list"
@@ -179,26 +211,30 @@ export function Choose(props: {
             </button>
           )}
           {found.map(({ code, name, title, group, note }, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
-            <div
-              key={code}
-              id={`${id}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={chosen.includes(code)}
-              class={index === active ? 'row tight active' : 'row tight'}
-              onPointerDown={(event) => event.preventDefault()}
-              onClick={() => flip(code)}
-            >
-              <span>
-                {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                <span class="tick" aria-hidden="true">
-                  {chosen.includes(code) && '✓'}
+            <Fragment key={code}>
+              {words === '' && beginsGroup(index) && (
+                <Group {...{ choices, group: group!, atMost }} onChoose={choose} />
+              )}
+              {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to */}
+              <div
+                id={`${id}-${index}`}
+                role="option"
+                tabIndex={-1}
+                aria-selected={chosen.includes(code)}
+                class={index === active ? 'row tight active' : 'row tight'}
+                onPointerDown={(event) => event.preventDefault()}
+                onClick={() => flip(code)}
+              >
+                <span>
+                  {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
+                  <span class="tick" aria-hidden="true">
+                    {chosen.includes(code) && '✓'}
+                  </span>
+                  {title ?? [code, name].filter(Boolean).join(' ')}
                 </span>
-                {title ?? [code, name].filter(Boolean).join(' ')}
-              </span>
-              <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
-            </div>
+                <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
+              </div>
+            </Fragment>
           ))}
           {found.length === 0 && (
             <div class="quiet">{choices.length === 0 ? 'loading' : 'nothing is called so'}</div>
@@ -207,4 +243,25 @@ export function Choose(props: {
       )}
     </div>
   );
+}
+
+/** Orders choices by their group; without one, they stay as they are. */
+function byGroup(a: Choice, b: Choice): number {
+  return (a.group ?? '').localeCompare(b.group ?? '');
+}
+
+/** Names the group of the choices that follow, and chooses what is loaded of it at once. */
+function Group(props: {
+  choices: readonly Choice[];
+  group: string;
+  atMost: number;
+  onChoose: (chosen: string[]) => void;
+}) {
+  const { choices, group, atMost, onChoose } = props;
+  const of = choices.filter((one) => one.group === group && !one.note).map(({ code }) => code);
+  return of.length > 1 && of.length <= atMost ? (
+    <button type="button" class="flat" tabIndex={-1} onClick={() => onChoose(of)}>
+      only {group}, all {of.length}
+    </button>
+  ) : null;
 }

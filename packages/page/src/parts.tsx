@@ -1,5 +1,5 @@
 import type { ComponentChildren, ComponentType, CSSProperties, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import { type Answer, type Answering, type Asked, addressOf, type Refusal } from './api.ts';
 import { report } from './report.ts';
@@ -237,14 +237,28 @@ export function Controls(props: {
   );
 }
 
-/** Controls that are seldom changed, behind one button, which names those that are not as usual. */
-export function More(props: { unusual: readonly (string | false | null)[]; children: ComponentChildren }) {
-  const unusual = props.unusual.filter(Boolean).join(', ');
+/** A control that says what is chosen, and opens to change it. */
+export function Chip(props: { label: string; title: string; children: ComponentChildren }) {
+  const { label, title, children } = props;
+  const button = useRef<HTMLButtonElement>(null);
+  const id = useId();
   return (
-    <details class="more">
-      <summary>{unusual ? `More: ${unusual}` : 'More'}</summary>
-      <div class="row asked">{props.children}</div>
-    </details>
+    <>
+      <button ref={button} type="button" aria-label={`${label}: ${title}`} popovertarget={id}>
+        {title} <span class="quiet">▾</span>
+      </button>
+      <div
+        class="below"
+        id={id}
+        popover="auto"
+        onBeforeToggle={({ currentTarget }) => {
+          const { left, bottom } = button.current!.getBoundingClientRect();
+          currentTarget.style.inset = `${bottom + scrollY + 4}px auto auto ${left + scrollX}px`;
+        }}
+      >
+        {children}
+      </div>
+    </>
   );
 }
 
@@ -351,24 +365,30 @@ export function Period(props: {
   // Two may begin on the same day: the address decides which one is marked.
   const isMarked = (value: string) => to === end && firstOf(value) === from;
   const marked = offered.find(([value]) => value === named) ?? offered.find(([value]) => isMarked(value));
+  const days = `${from} to ${to}`;
   return (
-    <fieldset class="period">
-      <legend class="hidden">Period (UTC days)</legend>
-      <DayField label="First day" value={from} max={to} onChange={(from) => go({ from })} />
-      <span class="quiet">to</span>
-      <DayField label="Last day" value={to} min={from} onChange={(to) => go({ from, to })} />
-      {offered.map((one) => (
-        <button
-          key={one[0]}
-          type="button"
-          class="flat"
-          aria-pressed={one === marked}
-          onClick={() => go({ from: one[0], to: null })}
-        >
-          {one[1]}
-        </button>
-      ))}
-    </fieldset>
+    <Chip label="Period" title={marked ? `${marked[1]}: ${days}` : days}>
+      <fieldset>
+        <legend class="hidden">Period (UTC days)</legend>
+        <DayField label="First day" value={from} max={to} onChange={(from) => go({ from })} />
+        <span class="quiet">to</span>
+        <DayField label="Last day" value={to} min={from} onChange={(to) => go({ from, to })} />
+      </fieldset>
+      <fieldset>
+        <legend class="hidden">Common periods</legend>
+        {offered.map((one) => (
+          <button
+            key={one[0]}
+            type="button"
+            class="flat"
+            aria-pressed={one === marked}
+            onClick={() => go({ from: one[0], to: null })}
+          >
+            {one[1]}
+          </button>
+        ))}
+      </fieldset>
+    </Chip>
   );
 }
 
@@ -455,15 +475,22 @@ export function Switch<Value extends string>(props: {
   value: Value;
   /** Titles by value; pairs if values are numbers, which an object would sort. */
   values: Readonly<Partial<Record<Value, string>>> | readonly (readonly [Value, string])[];
+  /** What else changes in the address. */
+  others?: Parameters<typeof go>[0];
 }) {
-  const { label, title, name, value, values } = props;
+  const { label, title, name, value, values, others } = props;
   const pairs = Array.isArray(values) ? values : Object.entries(values);
   return (
     <fieldset class="switch">
       <legend class="hidden">{label}</legend>
       {title && <span class="quiet">{title}</span>}
       {(pairs as [Value, string][]).map(([one, title]) => (
-        <button key={one} type="button" aria-pressed={one === value} onClick={() => go({ [name]: one })}>
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === value}
+          onClick={() => go({ [name]: one, ...others })}
+        >
           {title}
         </button>
       ))}

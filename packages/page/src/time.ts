@@ -47,6 +47,12 @@ export function isDay(text: string): boolean {
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
+/** Reads days such as `2026-09-01..2026-09-07`. */
+export function readDays(text: string | null): readonly [from: string, to: string] | undefined {
+  const [from = '', to = ''] = text?.split('..') ?? [];
+  return isDay(from) && isDay(to) && from <= to ? [from, to] : undefined;
+}
+
 /**
  * Reads the period of the address, by default to the newest day. Its first day may depend on the last one: `90d` are 90 days,
  * and `all` begins with the oldest day.

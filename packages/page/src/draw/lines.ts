@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { score } from '../numbers.ts';
-import { aDay, zone } from '../time.ts';
+import { aDay, readDays, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
 import {
   allHeadlines,
@@ -23,8 +23,6 @@ const laneHeight = 15;
 /** More series than this have a panel each, at least so large, with a common range of scores. */
 const mostTogether = 4;
 const panel = { width: 300, height: 150, title: 27 };
-/** Milliseconds in which a second click makes a double click. */
-const doubleClick = 250;
 /**
  * The labels of a time axis by the milliseconds between two of them, as ISO dates are written. The year of a day and the day of
  * an hour are below, where they change.
@@ -41,6 +39,9 @@ interface LinesShown {
   readonly height: number;
   /** The open bucket. */
   readonly open: number | null;
+  /** The chosen days, and those that were chosen to compare them with: `2026-09-01..2026-09-07`. */
+  readonly days: string | null;
+  readonly against: string | null;
 }
 
 /** Words about a point of a line. */
@@ -53,8 +54,8 @@ interface LinesHeard {
   readonly onHover: (index: number | null, left: number) => void;
   /** Called when a bucket is clicked. @param line the nearest one with headlines there */
   readonly onOpen: (index: number, line: Line | undefined) => void;
-  /** Called with the first and the last bucket of a period that was chosen by dragging. */
-  readonly onZoom: (first: number, last: number) => void;
+  /** Called with the first and the last bucket of a period that was chosen by dragging. @param isOther with Shift */
+  readonly onChoose: (first: number, last: number, isOther: boolean) => void;
 }
 
 export interface Drawing {
@@ -85,7 +86,7 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, he
     plotOfCounts(sheet),
     ...chart.lanes.map(({ title, counts }) => plotOfLane(sheet, title, counts)),
   ];
-  const opening = openByClick(sheet, plots, tops);
+  openByClick(sheet, plots, tops);
   return {
     // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
     point: (index) =>
@@ -100,7 +101,6 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, he
       for (const plot of tops) plot.redraw(false);
     },
     destroy: () => {
-      clearTimeout(opening.timer);
       for (const plot of plots) plot.destroy();
     },
   };
@@ -140,17 +140,19 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: LinesShown, heard: Line
     /** The plot under the pointer; the others follow its cursor. */
     pointed: undefined as uPlot | undefined,
     note: undefined as Note | undefined,
+    /** Whether the last drag was with Shift. */
+    isShifted: false,
     /** Returns a hook that draws on a plot, without a trace on what is drawn next. */
     on: (draw: (pen: Pen) => void) => (plot: uPlot) => {
       plot.ctx.save();
       draw(penOf(plot, colours));
       plot.ctx.restore();
     },
-    zoom: (plot: uPlot) => {
+    choose: (plot: uPlot) => {
       const { left, width: chosen } = plot.select;
       if (chosen < 6 || plot !== sheet.pointed) return;
       plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-      heard.onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
+      heard.onChoose(plot.posToIdx(left), plot.posToIdx(left + chosen), sheet.isShifted);
     },
     options: (bottom: number): Omit<uPlot.Options, 'width' | 'height' | 'series'> => ({
       ms: 1,
@@ -216,7 +218,7 @@ function plotOfMeans(
   tops: readonly uPlot[],
 ): uPlot {
   const { chart, isApart, isLabelled, middles, colour, timeAxis, yAxis, on } = sheet;
-  const { open } = sheet.shown;
+  const { open, days, against } = sheet.shown;
   const lines = chart.lines.filter(({ series }) => of.includes(series));
   const layers = lines.flatMap((line) => layersOf(sheet, line).map((layer) => ({ ...layer, line })));
   const shade = (line: Line) => colour(line).replace('rgb(', 'rgba(').replace(')', ', 0.22)');
@@ -238,7 +240,13 @@ function plotOfMeans(
       ),
       hooks: {
         drawClear: [on((pen) => drawGaps(pen, chart, of))],
-        drawAxes: [on((pen) => drawMarks(pen, open === null ? undefined : middles[open]))],
+        drawAxes: [
+          on((pen) => {
+            drawDays(pen, days, 'accent');
+            drawDays(pen, against, 'quiet');
+            drawMarks(pen, open === null ? undefined : middles[open]);
+          }),
+        ],
         draw: [
           on((pen) => drawUnit(pen, 'score')),
           on((pen) => isLabelled && drawLabels(pen, lines, colour)),
@@ -251,7 +259,7 @@ function plotOfMeans(
             if (isTold) sheet.heard.onHover(plot.cursor.idx ?? null, left);
           },
         ],
-        setSelect: [sheet.zoom],
+        setSelect: [sheet.choose],
       },
     },
     [middles, ...layers.map(({ values }) => [...values])],
@@ -291,7 +299,7 @@ function plotOfCounts(sheet: Sheet): uPlot {
       hooks: {
         drawClear: [on((pen) => drawGaps(pen, chart, chart.series))],
         draw: [on((pen) => drawUnit(pen, `${chart.counted}s per ${chart.by}`))],
-        setSelect: [sheet.zoom],
+        setSelect: [sheet.choose],
       },
     },
     [sheet.middles, allHeadlines(chart.series, chart.starts.length)],
@@ -310,39 +318,37 @@ function plotOfLane(sheet: Sheet, title: string, counts: readonly number[]): uPl
       scales: { x: sheet.timeScale, y: { range: () => [0, 1] } },
       axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
       series: [{}, { show: false }],
-      hooks: { draw: [on((pen) => drawLane(pen, chart, title, counts))], setSelect: [sheet.zoom] },
+      hooks: { draw: [on((pen) => drawLane(pen, chart, title, counts))], setSelect: [sheet.choose] },
     },
     [sheet.middles, [...counts]],
     sheet.into,
   );
 }
 
-/** Opens the bucket that is clicked, unless the click drags or is the first of two. */
+/** Opens the bucket that is clicked, unless the click ends a drag. */
 function openByClick(sheet: Sheet, plots: readonly uPlot[], tops: readonly uPlot[]) {
   const { chart, heard, isApart } = sheet;
-  const opening: { timer?: ReturnType<typeof setTimeout> } = {};
   for (const plot of plots) {
     let from = 0;
     plot.over.addEventListener('pointerenter', () => {
       sheet.pointed = plot;
     });
-    plot.over.addEventListener('pointerdown', ({ clientX }) => {
+    plot.over.addEventListener('pointerdown', ({ clientX, shiftKey }) => {
       from = clientX;
+      sheet.isShifted = shiftKey;
     });
     plot.over.addEventListener('click', (event) => {
-      clearTimeout(opening.timer);
       const index = plot.cursor.idx;
       const isDrag = Math.abs(event.clientX - from) > 5;
-      if (isDrag || event.detail > 1 || index === null || index === undefined) return;
+      if (isDrag || index === null || index === undefined) return;
       const top = tops.indexOf(plot);
       const line =
         isApart && top >= 0
           ? chart.lines.find((one) => one.series === chart.series[top])
           : nearest(top >= 0 ? plot : undefined, chart.lines, index);
-      opening.timer = setTimeout(() => heard.onOpen(index, line), doubleClick);
+      heard.onOpen(index, line);
     });
   }
-  return opening;
 }
 
 /** Ticks where weeks begin, as many as there is room for. */
@@ -445,6 +451,18 @@ function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly SeriesPoint
     }
     first = last + 1;
   }
+}
+
+/** Shades days. */
+function drawDays({ context, colours, x, ...pen }: Pen, text: string | null, ink: 'accent' | 'quiet') {
+  const days = readDays(text);
+  if (!days) return;
+  const [first, last] = [Date.parse(days[0]), Date.parse(days[1]) + aDay];
+  const [left, right] = [Math.max(pen.left, x(first)), Math.min(pen.left + pen.width, x(last))];
+  context.globalAlpha = 0.15;
+  context.fillStyle = colours[ink];
+  if (right > left) context.fillRect(left, pen.top, right - left, pen.height);
+  context.globalAlpha = 1;
 }
 
 /** Draws the zero line and the middle of the open bucket. */

@@ -10,8 +10,8 @@ import { type Column, Table } from '../../table.tsx';
 import { isDay, plusDays, today } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
-import { feed } from '../sentiment/asked.ts';
-import { HeadlineText } from '../sentiment/headlines.tsx';
+import { feed } from '../explore/asked.ts';
+import { HeadlineText } from '../explore/headlines.tsx';
 import { World } from './world.tsx';
 
 type Series = Row<'briefing'>;
@@ -105,7 +105,7 @@ function Moved({ about: { to }, briefing, listed }: Found) {
       kind: 'head',
       show: ({ country, topic, state }) => (
         <>
-          <Named to={{ view: 'sentiment', country, topic, to, from: '90d' }} title={names.get(country) ?? ''}>
+          <Named to={{ view: 'explore', country, topic, to, from: '90d' }} title={names.get(country) ?? ''}>
             {country} {topic}
           </Named>
           {state !== 'covered' && <span class="quiet small"> {state}</span>}
@@ -148,7 +148,7 @@ function Moved({ about: { to }, briefing, listed }: Found) {
       )}
       {!report && all > moves.length && (
         <p>
-          <Link to={{ view: 'changes', from: null, to, country: null, topic: null }}>
+          <Link to={{ view: 'explore', show: 'changes', from: null, to, country: null, topic: null }}>
             {number(all - moves.length)} further series with |z| ≥ 2: smaller moves, or little news ›
           </Link>
         </p>

@@ -43,7 +43,7 @@ export function World({ rows, to }: { rows: readonly Series[]; to: string }) {
           widest={56}
           {...(!report && {
             onOpen: ({ row, column }) =>
-              go({ view: 'sentiment', country: countries[column]!, topic: topics[row]!, to, from: '90d' }),
+              go({ view: 'explore', country: countries[column]!, topic: topics[row]!, to, from: '90d' }),
           })}
         />
       </div>

@@ -196,7 +196,7 @@ function MissingDays({ about, missing }: Together<OfMissing, ReturnType<typeof m
           {rows.length === 0 && (
             <span class="quiet">From the first to the last requested day, none is missing.</span>
           )}
-          {series.topic && <Link to={{ view: 'sentiment', from: null, to: null }}>its sentiment</Link>}
+          {series.topic && <Link to={{ view: 'explore', from: null, to: null }}>its sentiment</Link>}
           <Link to={noSeries}>all series</Link>
         </p>
       )}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { question, type Together, useAnswer, useTogether } from '../../api.ts';
-import { bucketText, bucketTitle, startOf } from '../../buckets.ts';
+import { bucketText, startOf, titleOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing, Note } from '../../draw/lines.ts';
 import {
@@ -24,13 +24,14 @@ import {
 } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Noted, Swatch, Titled, useWidth } from '../../parts.tsx';
-import { type Column, Table } from '../../table.tsx';
-import { dayOf, plusDays, zone } from '../../time.ts';
+import { dayOf, moment, plusDays, zone } from '../../time.ts';
+import { AsOf } from './as-of.tsx';
 import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
-import { Headlines } from './headlines.tsx';
+import { Pane } from './pane.tsx';
+import { openIn } from './selected.ts';
 
 /** What lines are about: what was asked, and the names of what was chosen. */
-type About = Asked & { readonly what: string };
+type About = Asked & { readonly what: string; readonly changes: Parameters<typeof Pane>[0]['changes'] };
 
 function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }: About) {
   const lists = { country: countries, topic: topics, match_type: matches };
@@ -46,13 +47,13 @@ function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }:
 }
 
 /** Shows sentiment over time: a line for each series and model, above the number of headlines. */
-export function Lines({ asked, what }: { asked: Asked; what: string }) {
-  return <Answered asked={useTogether({ ...asked, what }, questionsOf)} as={Shown} />;
+export function Lines({ asked, ...others }: { asked: Asked } & Pick<About, 'what' | 'changes'>) {
+  return <Answered asked={useTogether({ ...asked, ...others }, questionsOf)} as={Shown} />;
 }
 
 function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
   const { about, means, covered, now } = answer;
-  const { what, by, from, to, smooth, asOf, models } = about;
+  const { what, by, from, to, smooth, asOf, models, changes } = about;
   const chart = useMemo(() => {
     const series = seriesOf(about);
     const chartFor = ({ rows }: typeof means) => {
@@ -64,21 +65,23 @@ function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
   const note = useNote(about, chart);
   const kind = models.length > 1 ? 'directional and semantic score' : `${models[0]} score`;
   const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
-  const open = openIn(chart);
   return (
     <>
-      <Titled title={`${what}: sentiment by ${by}, ${from} to ${to}`}>
+      <Titled
+        title={`${what}: sentiment by ${by}, ${from} to ${to}${asOf ? `, as of ${moment(asOf)} ${zone.value}` : ''}`}
+      >
         {mean} {kind} of the headlines{newsOf(about)}: +1 if all are wholly positive, −1 if all are wholly
         negative.
       </Titled>
       <Drawn
         chart={chart}
         note={note}
+        track={<AsOf isLines asOf={asOf} />}
+        pane={<Pane {...{ chart, changes, asOf }} />}
         label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
         of={means}
         notes={[note && saidOf(note, chart), changesOf(chart), ...notesOf(about)]}
       />
-      {open !== null && <Headlines chart={chart} index={open} asOf={asOf} />}
     </>
   );
 }
@@ -119,7 +122,7 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
 function saidOf({ line, index, change, z, story }: MoveNote, chart: Chart): string {
   const of = chart.series.length > 1 ? `${line.series.title}, ` : '';
   const size = `${score(change, 2)}, z ${score(z, 1)}`;
-  return `Largest move in standard errors: ${size} (${of}${titleAt(chart, index)})${story ? `, ${story}` : ''}.`;
+  return `Largest move in standard errors: ${size} (${of}${titleOf(chart.starts[index]!, chart.by)})${story ? `, ${story}` : ''}.`;
 }
 
 function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes {
@@ -155,19 +158,21 @@ export function Drawn(props: {
   of: Parameters<typeof Noted>[0]['of'];
   notes: Notes;
   note?: Note | undefined;
+  /** What is below the chart, and beside it. */
+  track?: ComponentChildren;
+  pane?: ComponentChildren;
 }) {
-  const { chart, label, of, notes, note } = props;
+  const { chart, label, of, notes, note, track, pane } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
   const [hover, setHover] = useState<{ start: number; left: number } | null>(null);
   // Looks the bucket up in this chart, because the cursor may still be on one of the previous chart.
   const pointed = hover ? chart.starts.indexOf(hover.start) : -1;
-  /** The periods to which a double click goes back. */
-  const zoomedFrom = useRef<{ from: string | null; to: string | null }[]>([]);
   const place = useRef(pointed);
   place.current = pointed;
   const open = openIn(chart);
+  const [days, against] = [address.value.get('days'), address.value.get('against')];
   const dark = isDark.value;
   const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 440));
 
@@ -176,20 +181,16 @@ export function Drawn(props: {
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, open };
+      const size = { width, height, open, days, against };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
         },
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
-        onZoom: (first, last) => {
-          const before = { from: address.value.get('from'), to: address.value.get('to') };
-          const chosen = behindOf({ ...chart, smooth: 1 }, first);
-          const zoomed = { from: dayOf(chosen.from), to: dayOf(behindOf(chart, last).to - 1) };
-          // Both plots call this, because their cursors are one.
-          if (before.from === zoomed.from && before.to === zoomed.to) return;
-          zoomedFrom.current.push(before);
-          go({ ...zoomed, at: null });
+        onChoose: (first, last, isOther) => {
+          const begin = behindOf({ ...chart, smooth: 1 }, first);
+          const days = `${dayOf(begin.from)}..${dayOf(behindOf(chart, last).to - 1)}`;
+          go(isOther ? { against: days } : { days, at: null, pane: null });
         },
       });
       drawing.current.say(said.current);
@@ -202,7 +203,7 @@ export function Drawn(props: {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, open, dark, zone.value]);
+  }, [chart, width, height, open, days, against, dark, zone.value]);
   const said = useRef(note);
   said.current = note;
   useEffect(() => drawing.current?.say(note), [note]);
@@ -227,43 +228,41 @@ export function Drawn(props: {
     } else return;
     event.preventDefault();
   };
-  const days = chart.by === 'hour' ? `Hours are in ${zone.value}.` : 'Days are in UTC.';
+  const zoned = chart.by === 'hour' ? `Hours are in ${zone.value}.` : 'Days are in UTC.';
   return (
-    <>
-      <figure class="chart">
-        <div
-          ref={box}
-          class="canvas"
-          style={{ minHeight: `${height + 110 + 15 * chart.lanes.length}px` }}
-          role="application"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
-          tabIndex={0}
-          aria-label={label}
-          onKeyDown={onKey}
-          onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
-          onBlur={() => point(null)}
-        >
-          {hover && pointed >= 0 && <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />}
-        </div>
-        <Legend chart={chart} />
-      </figure>
-      <Noted of={of} chart=".chart">
-        {[...notes, days].filter(Boolean).join(' ')}
-      </Noted>
-      <Numbers chart={chart} />
-    </>
+    <div class={pane ? 'beside' : undefined}>
+      <div>
+        <figure class="chart">
+          <div
+            ref={box}
+            class="canvas"
+            style={{ minHeight: `${height + 110 + 15 * chart.lanes.length}px` }}
+            role="application"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
+            tabIndex={0}
+            aria-label={label}
+            onKeyDown={onKey}
+            onBlur={() => point(null)}
+          >
+            {hover && pointed >= 0 && (
+              <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />
+            )}
+          </div>
+          <Legend chart={chart} />
+        </figure>
+        {track}
+        <Noted of={of} chart=".chart">
+          {[...notes, zoned].filter(Boolean).join(' ')}
+        </Noted>
+      </div>
+      {pane}
+    </div>
   );
 }
 
 function openAt(chart: Chart, index: number, key: string | undefined): void {
-  go({ at: bucketText(chart.starts[index]!, chart.by), of: key ?? address.value.get('of') });
-}
-
-/** Returns the bucket of the moment in the address, so that a point stays open if the kind of buckets changes. */
-function openIn({ starts, ends }: Chart): number | null {
-  const moment = Date.parse(address.value.get('at') ?? '');
-  const index = starts.findIndex((start, place) => start <= moment && moment < ends[place]!);
-  return index === -1 ? null : index;
+  const of = key ?? address.value.get('of');
+  go({ at: bucketText(chart.starts[index]!, chart.by), of, days: null, pane: null });
 }
 
 function Sign({ place, model }: { place: number; model: Line['model'] }) {
@@ -280,13 +279,9 @@ function linesOf({ lines }: Chart, series: SeriesPoints): readonly Line[] {
   return lines.filter((line) => line.series === series);
 }
 
-function titleAt({ starts, by }: Chart, index: number): string {
-  return bucketTitle(bucketText(starts[index]!, by), by);
-}
-
 function ReadOut(props: { chart: Chart; index: number; left: number; width: number }) {
   const { chart, index, left, width } = props;
-  const title = titleAt(chart, index);
+  const title = titleOf(chart.starts[index]!, chart.by);
   const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
   return (
     <div class="tip readout" style={side} role="status">
@@ -400,58 +395,4 @@ function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
     return buckets === 0 ? [] : [`${counted(buckets, by)} ${what}`];
   };
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
-}
-
-function Numbers({ chart }: { chart: Chart }) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Numbers</summary>
-      {isOpen && (
-        <Table
-          label="Numbers"
-          rows={chart.starts.map((_, index) => index).toReversed()}
-          keyOf={(index) => index}
-          sort="numbers"
-          first={100}
-          columns={[
-            {
-              title: chart.by,
-              kind: 'head',
-              by: (index) => index,
-              show: (index) => <span class="nowrap">{titleAt(chart, index)}</span>,
-            },
-            ...[...chart.lines, ...(chart.now?.lines ?? [])].flatMap((line) => {
-              const title = `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`;
-              const hasBand = line.errors.some((error) => error !== null);
-              const mean: Column<number> = {
-                title,
-                kind: 'number',
-                by: (index) => meanAt(line, index),
-                show: (index) => score(meanAt(line, index)),
-              };
-              const error: Column<number> = {
-                title: `${title} ±`,
-                kind: 'number',
-                by: (index) => line.errors[index]!,
-                show: (index) => line.errors[index]?.toFixed(3),
-              };
-              return hasBand ? [mean, error] : [mean];
-            }),
-            ...chart.series
-              .filter(({ isDifference }) => !isDifference)
-              .map(
-                ({ title, behind, states: of }): Column<number> => ({
-                  title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
-                  kind: 'number',
-                  by: (index) => behind[index]!,
-                  show: (index) =>
-                    `${number(behind[index]!)} ${of[index] === 'covered' ? '' : stateWords(of[index]!, chart)}`,
-                }),
-              ),
-          ]}
-        />
-      )}
-    </details>
-  );
 }

@@ -9,7 +9,8 @@ import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
 import { Answered, Noted, Swatch, Titled, useWidth } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { aDay, dayOf } from '../../time.ts';
+import { aDay, dayOf, moment, zone } from '../../time.ts';
+import { AsOf } from './as-of.tsx';
 import { type Asked, newsOf } from './asked.ts';
 
 export interface Topic {
@@ -60,12 +61,14 @@ function questionsOf({ from, to, by, countries, topics, matches, asOf }: About) 
 }
 
 function Shown({ about, means }: Together<About, ReturnType<typeof questionsOf>>) {
-  const { title, from, to, by, countries, inner } = about;
+  const { title, from, to, by, countries, inner, asOf } = about;
   const model = about.models[0]!;
   const table = useMemo(() => tableOf(means.rows, about.topics, { from, to, by, model }), [about, means]);
   return (
     <>
-      <Titled title={`${title}: sentiment by topic, ${from} to ${to}`}>
+      <Titled
+        title={`${title}: sentiment by topic, ${from} to ${to}${asOf ? `, as of ${moment(asOf)} ${zone.value}` : ''}`}
+      >
         Mean {model} score by {by}
         {countries.length > 1 && ' of all countries together'}, from −1 to +1{newsOf(about)}; cells with fewer
         headlines are paler.<span class="hint"> A click shows the topic’s line.</span>
@@ -73,6 +76,7 @@ function Shown({ about, means }: Together<About, ReturnType<typeof questionsOf>>
       <Noted of={means} chart=".grid" />
       <Drawn table={table} width={inner} />
       <Scale limit={table.limit} />
+      <AsOf isLines={false} asOf={asOf} />
     </>
   );
 }

@@ -1,36 +1,25 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { question, type Together, useAnswer, useTogether } from '../../api.ts';
-import { bucketText, bucketTitle } from '../../buckets.ts';
-import { behindOf, type Chart, isLoaded, isTrailing, type SeriesKey } from '../../draw/points.ts';
+import { type Chart, isLoaded, type SeriesKey } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
-import {
-  Answered,
-  Field,
-  Flowing,
-  Noted,
-  Select,
-  SignedBar,
-  Source,
-  Switch,
-  useEscape,
-  useFocusBack,
-} from '../../parts.tsx';
+import { Answered, Field, Flowing, Noted, Select, SignedBar, Source, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
+import type { Selected } from './selected.ts';
 
 /** The most headlines of a list. */
 const most = 500;
-
-const closed = { at: null, of: null, find: null };
 
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** What a list is about: a series and a time. */
 interface About {
   readonly series: SeriesKey;
+  /** The line's title. */
+  readonly name: string;
   /** The days or the hour. */
   readonly title: string;
   readonly isLoaded: boolean;
@@ -53,73 +42,58 @@ function questionsOf({ series, from, to, asOf, find, model, list }: About) {
 
 type Found = Together<About, ReturnType<typeof questionsOf>>;
 
-/** Shows the headlines behind a point, the latest first, or as stories. */
-export function Headlines(props: { chart: Chart; index: number; asOf: string | null }) {
-  const { chart, index, asOf } = props;
+/** Shows the headlines of a line in a period, the latest first, or as stories. */
+export function Headlines(props: { chart: Chart; selected: Selected; asOf: string | null }) {
+  const { chart, selected, asOf } = props;
   const all = chart.series.filter(({ isDifference }) => !isDifference);
   const series = all.find(({ key }) => key === address.value.get('of')) ?? all[0]!;
-  const { country, topic, match, key, title: name } = series;
-  const bucket = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
-  const title = isTrailing(chart, index) ? `the ${chart.smooth} days up to ${bucket}` : bucket;
-  const behind = behindOf(chart, index);
-  const [from, to] = [behind.from, behind.to].map((moment) => new Date(moment).toISOString()) as [
-    string,
-    string,
-  ];
+  const { country, topic, match, key, title: name, states } = series;
+  const [from, to] = [selected.from, selected.to].map((at) => new Date(at).toISOString()) as [string, string];
+  const isIn = (index: number) => chart.starts[index]! < selected.to && chart.ends[index]! > selected.from;
   const asked = useTogether(
     {
-      ...{ series: { country, topic, match }, from, to, asOf },
-      title,
-      isLoaded: isLoaded(series.states[index]!),
+      ...{ series: { country, topic, match }, name, from, to, asOf },
+      title: selected.title,
+      isLoaded: states.every((state, index) => !isIn(index) || isLoaded(state)),
       find: address.value.get('find') || null,
       model: address.value.get('model') === 'semantic' ? 'semantic' : 'directional',
       list: address.value.get('list') === 'stories' ? 'stories' : 'latest',
     } as const satisfies About,
     questionsOf,
   );
-  const { find, list } = { find: address.value.get('find'), list: address.value.get('list') };
-  const section = useRef<HTMLElement>(null);
+  // What is listed, which may still be that of another point.
+  const about = asked.answer?.about;
   const heading = useId();
-  useFocusBack(section, '.chart .canvas');
-  useEscape(() => go(closed));
-  const at = address.value.get('at');
-  const shown = useRef<string | null>(null);
-  // Once for each point, when its list has loaded: until then, the section is only as high as its title.
-  useEffect(() => {
-    if (asked.isAsking || shown.current === at) return;
-    shown.current = at;
-    const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
-    section.current?.firstElementChild?.scrollIntoView({ block: 'nearest', behavior });
-  }, [at, asked.isAsking]);
+  const counts = (behind: readonly number[]) =>
+    behind.reduce((sum, count, index) => sum + (isIn(index) ? count : 0), 0);
   return (
-    <section class="headlines panel" ref={section} aria-labelledby={heading}>
+    <section class="headlines" aria-labelledby={heading}>
       <div class="row">
-        {/* What is listed below, which may still be that of another point. */}
         <h2 id={heading}>
-          Headlines of <Flowing text={asked.answer?.about.title ?? title} />
+          Headlines of <Flowing text={about?.title ?? selected.title} />
         </h2>
         {all.length > 1 ? (
           <Select
             label="Of which line"
             value={key}
-            values={all.map(({ key, title, behind }) => [key, `${title} (${number(behind[index]!)})`])}
+            values={all.map(({ key, title, behind }) => [
+              key,
+              `${title} (${number(selected.open === null ? counts(behind) : behind[selected.open]!)})`,
+            ])}
             onChange={(of) => go({ of }, 'replace')}
           />
         ) : (
-          <span class="quiet">{name}</span>
+          <span class="quiet">{about?.name ?? name}</span>
         )}
-        <Switch label="List" name="list" value={list === 'stories' ? list : 'latest'} values={lists} />
+        <Switch label="List" name="list" value={asked.answer?.about.list ?? 'latest'} values={lists} />
         <Field
           label="Search these headlines"
           placeholder="Search"
-          value={find ?? ''}
+          value={address.value.get('find') ?? ''}
           onEnter={(find) => void go({ find: find || null }, 'replace')}
         />
-        <button type="button" class="end" onClick={() => go(closed)}>
-          Close
-        </button>
       </div>
-      <Rules key={topic} topic={topic} />
+      <Rules key={topic} topic={about?.series.topic ?? topic} />
       <Answered asked={asked} as={Listed} />
     </section>
   );

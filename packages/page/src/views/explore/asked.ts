@@ -2,14 +2,21 @@ import { address, chosen } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
 import type { Bucket } from '../../loader.ts';
-import { periodFor, plusDays } from '../../time.ts';
+import { daysBetween, periodFor, plusDays, readDays } from '../../time.ts';
+import { shown } from './shows.tsx';
 
 export const feed = 'gmsi-headlines';
 
 /** As many lines as people can distinguish. */
 export const mostLines = 12;
 
-export const shows = { lines: 'Lines', heat: 'Heat map' };
+/** What changes are ranked by, and what a period is compared with. */
+export const kinds = { series: 'series', country: 'countries', topic: 'topics' };
+export const againsts: Readonly<Record<string, string>> = {
+  quarter: '90 days before',
+  before: 'as many days before',
+  year: 'a year earlier',
+};
 export const oneModel = { directional: 'directional', semantic: 'semantic' };
 export const models = { ...oneModel, both: 'both' };
 export const spans = [
@@ -20,7 +27,7 @@ export const spans = [
 type Span = (typeof spans)[number][0];
 export const matches = { COMBINED: 'combined', DOMESTIC: 'domestic', INTERNATIONAL: 'international' };
 
-/** The state of the sentiment view, from its address. */
+/** What Explore is asked, from its address. */
 export type Asked = ReturnType<typeof askedFor>;
 
 /** Reads the address. The result has no country or topic if nothing is loaded and none is chosen. */
@@ -39,16 +46,16 @@ export function askedFor(usual: {
     const given = address.value.getAll(name);
     return given.length > 0 ? [...new Set(given)] : otherwise === undefined ? [] : [otherwise];
   };
-  const { from, to } = periodFor(usual.newest, usual.oldest, (to) => yearTo(to, usual.oldest));
-  const show = chosen('show', shows);
+  const show = shown();
+  const { from, to } = periodFor(usual.newest, usual.oldest, (to) =>
+    show === 'changes' ? plusDays(to, -6) : yearTo(to, usual.oldest),
+  );
   const isLines = show === 'lines';
   const chosenModel = chosen('model', models);
   // A colour shows one model and one match type; only lines can compare several.
   const model = chosenModel === 'both' && !isLines ? 'directional' : chosenModel;
   const matches = texts('match_type', usual.match).slice(0, isLines ? undefined : 1);
   const smoothing = chosen('smooth', Object.fromEntries(spans) as Record<Span, string>, 'none');
-  const given = text('as_of');
-  const asOf = usual.moments.find(({ name }) => name === given)?.at ?? given;
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
@@ -58,17 +65,25 @@ export function askedFor(usual: {
     show,
     model,
     smoothing,
-    by: chosen<Bucket>('by', buckets, 'day'),
+    against: readDays(text('against')) ? text('against')! : chosen('against', againsts),
+    each: chosen('each', kinds),
+    by: chosen<Bucket>('by', buckets, usualBucket(daysBetween(from, to))),
     models: (model === 'both' ? ['directional', 'semantic'] : [model]) as readonly Model[],
     /** Days of the trailing mean; 1 for none. */
     smooth: smoothing === 'none' ? 1 : Number(smoothing),
-    /** A moment, or `null` for now. Date.parse would read the year of an unknown name, such as paper-2026. */
-    asOf: asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? exactTime(asOf) : null,
+    asOf: asOfIn(usual.moments),
     /** Whether two lines are compared by a third one. */
     difference: text('difference') !== null,
     /** Whether lines have a band of uncertainty. */
     band: text('band') !== null && smoothing === 'none',
   };
+}
+
+/** Returns the shortest bucket of at least a day of which a chart has room for one on at most one and a half pixels. */
+function usualBucket(days: number): Bucket {
+  // Beside the chart is its pane.
+  const room = 1.5 * (innerWidth > 1000 ? innerWidth * 0.58 : innerWidth - 80);
+  return days <= room ? 'day' : days <= 7 * room ? 'week' : 'month';
 }
 
 /** Returns the first day of the year up to a day, or the first loaded day in it. */
@@ -86,6 +101,14 @@ export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
 
 export function newsOf({ matches: [match] }: Pick<Asked, 'matches'>): string {
   return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
+}
+
+/** Returns the moment in the address, which may be the name of one; `null` for now. */
+export function asOfIn(moments: readonly { readonly name: string; readonly at: string }[]): string | null {
+  const given = address.value.get('as_of');
+  const asOf = moments.find(({ name }) => name === given)?.at ?? given;
+  // Date.parse would read the year of an unknown name, such as paper-2026.
+  return asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? exactTime(asOf) : null;
 }
 
 /** Writes a moment as answers do: in UTC, to the microsecond, which a `Date` would lose. */

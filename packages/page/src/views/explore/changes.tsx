@@ -1,137 +1,56 @@
 import type { ComponentChildren } from 'preact';
-import { address, chosen, go } from '../../address.ts';
 import { type Answer, question, type Together, useAnswer, useTogether } from '../../api.ts';
-import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
+import type { Choice } from '../../choose.tsx';
 import { counted, number, score } from '../../numbers.ts';
-import {
-  Answered,
-  Controls,
-  Flowing,
-  Link,
-  More,
-  Noted,
-  Period,
-  Problem,
-  SignedBar,
-  Source,
-  Switch,
-  Titled,
-  useTitle,
-} from '../../parts.tsx';
-import { daysOfFeeds, type Row } from '../../rows.ts';
+import { Answered, Flowing, Link, Noted, Problem, SignedBar, Source, Titled } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { moment, periodFor, plusDays, today } from '../../time.ts';
-import { NoHeadlines } from '../commands.tsx';
-import { feed, matches, oneModel } from '../sentiment/asked.ts';
-import { HeadlineText, Sides } from '../sentiment/headlines.tsx';
-
-const kinds = { series: 'series', country: 'countries', topic: 'topics' };
-const againsts = { quarter: '90 days before', before: 'as many days before', year: 'a year earlier' };
-
-/** As many countries or topics as a filter may have. */
-const mostChosen = 100;
+import { moment } from '../../time.ts';
+import { HeadlineText, Sides } from './headlines.tsx';
 
 type ChangeRow = Row<'sentiment/changes'>;
 
-/** Shows what moved between two periods: a sentence, what changed most, and the stories behind it. */
-export function Changes() {
-  const feeds = useAnswer('feeds', {}, 30);
-  const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
-  const choices = useChoices(loaded?.[0]);
-  const [countries, topics] = ['country', 'topic'].map((name) => [
-    ...new Set(address.value.getAll(name)),
-  ]) as [string[], string[]];
-  const of = chosen('of', kinds);
-  const model = chosen('model', oneModel);
-  const match = chosen('match_type', matches);
-  const against = chosen('against', againsts);
-  const { oldest, newest } = daysOfFeeds(loaded);
-  // The current day is not over.
-  const yesterday = plusDays(today(), -1);
-  const last = newest && newest < yesterday ? newest : yesterday;
-  const { from, to } = periodFor(last, oldest, (to) => plusDays(to, -6));
-  const what = [namesIn(choices.countries, countries), namesIn(choices.topics, topics)]
-    .filter(Boolean)
-    .join(' · ');
-  useTitle('Changes', countries.join(', '), topics.join(', '), `${from} to ${to}`);
-  const lists = { country: countries, topic: topics };
-  const about = { ...lists, from, to, against, model, match, of, what, names: namesOf(choices.countries) };
-  const asked = useTogether(loaded?.length ? about : undefined, questionsOf, 30);
-  if (feeds.error && !loaded) return <Problem error={feeds.error} />;
-  if (loaded?.length === 0) return <NoHeadlines />;
-  return (
-    <>
-      <Controls chosen={[what || 'all series', `${from} to ${to}`, `against ${againsts[against]}`, model]}>
-        <div class="row asked">
-          <Choose
-            label="Countries"
-            none="all"
-            choices={choices.countries}
-            chosen={countries}
-            atMost={mostChosen}
-            onChange={(country) => go({ country })}
-          />
-          <Choose
-            label="Topics"
-            none="all"
-            choices={choices.topics}
-            chosen={topics}
-            atMost={mostChosen}
-            onChange={(topic) => go({ topic })}
-          />
-          <Period from={from} to={to} newest={last} />
-          <Switch label="Against" title="against" name="against" value={against} values={againsts} />
-          <More
-            unusual={[
-              of !== 'series' && kinds[of],
-              model !== 'directional' && model,
-              match !== 'COMBINED' && matches[match],
-            ]}
-          >
-            <Switch label="Of" title="of" name="of" value={of} values={kinds} />
-            <Switch label="Model" title="model" name="model" value={model} values={oneModel} />
-            <Switch label="Which news counts" title="news" name="match_type" value={match} values={matches} />
-          </More>
-        </div>
-      </Controls>
-      <Answered asked={asked} as={Shown} />
-    </>
-  );
-}
-
 /** What changes are about. */
-interface About {
+export interface About {
   readonly country: readonly string[];
   readonly topic: readonly string[];
   readonly from: string;
   readonly to: string;
   readonly against: string;
   readonly model: string;
-  readonly match: keyof typeof matches;
-  readonly of: keyof typeof kinds;
+  readonly match: string;
+  /** What is ranked. */
+  readonly each: 'series' | 'country' | 'topic';
+  /** Whether there is little room. */
+  readonly isBrief?: boolean;
   /** The names of what was chosen; empty for all series. */
   readonly what: string;
   /** The names of countries by code. */
   readonly names: Readonly<Record<string, string | null | undefined>>;
 }
 
-function namesOf(choices: readonly Choice[]): About['names'] {
+export function namesOf(choices: readonly Choice[]): About['names'] {
   return Object.fromEntries(choices.map(({ code, name }) => [code, name]));
 }
 
-function questionsOf({ country, topic, from, to, against, model, match, of }: About) {
+function questionsOf({ country, topic, from, to, against, model, match, each }: About) {
   const move = { country, topic, from, to, against, model, match_type: match };
   const isChosen = country.length > 0 && topic.length > 0;
   return {
-    changes: question('sentiment/changes', { ...move, of }),
+    changes: question('sentiment/changes', { ...move, of: each }),
     stories: isChosen ? question('sentiment/changes/stories', move) : undefined,
   };
+}
+
+/** Shows what moved between two periods: a sentence, what changed most, and the stories behind it. */
+export function Changes({ about }: { about: About | undefined }) {
+  return <Answered asked={useTogether(about, questionsOf, 30)} as={Shown} />;
 }
 
 type Found = Together<About, ReturnType<typeof questionsOf>>;
 
 function Shown({ about, changes, stories }: Found) {
-  const { from, to, of, names } = about;
+  const { from, to, each, names } = about;
   const [all, ...rows] = changes.rows;
   if (!all) return null;
   const span = { from: [all.before_from, from].toSorted()[0]!, to };
@@ -153,7 +72,7 @@ function Shown({ about, changes, stories }: Found) {
             label="What changed"
             kind="news changes"
             rows={rows}
-            columns={columnsOf(of, names)}
+            columns={columnsOf(each, names).slice(0, about.isBrief ? 5 : undefined)}
             keyOf={(row) => `${row.country} ${row.topic}`}
             sort="sort"
             first={50}
@@ -180,7 +99,7 @@ function Rescorings({ from, to }: { from: string; to: string }) {
 
 /** Says in one sentence how far the mean moved, and what is loaded of both periods. */
 function Moved({ all, about }: { all: ChangeRow; about: About }) {
-  const { what, from, to, model, match } = about;
+  const { what, from, to, model, match, isBrief } = about;
   const { change, z, mean, mean_before, state, state_before, before_from, before_to } = all;
   const size = Math.abs(change ?? 0).toFixed(3);
   const moved =
@@ -198,10 +117,10 @@ function Moved({ all, about }: { all: ChangeRow; about: About }) {
       : `${score(mean)} ${days} (${counted(count, 'headline')}${open})`;
   };
   return (
-    <Titled title={`${what || 'All series'}: sentiment ${moved}`}>
+    <Titled title={isBrief ? `Sentiment ${moved}` : `${what || 'All series'}: sentiment ${moved}`}>
       <Flowing
         text={[
-          `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${matches[match]} news`}: `,
+          `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${match.toLowerCase()} news`}: `,
           part(mean_before, all.headlines_before, before_from, before_to, state_before),
           `, then ${part(mean, all.headlines, from, to, state)}.`,
           z === null
@@ -218,12 +137,12 @@ function isSmall(change: number): boolean {
   return Math.abs(change) < 0.0005;
 }
 
-function columnsOf(of: About['of'], names: About['names']): Column<ChangeRow>[] {
+function columnsOf(each: About['each'], names: About['names']): Column<ChangeRow>[] {
   // The series of a country are its topics, those of a topic its countries.
   const into = ({ country, topic }: ChangeRow) => ({
     ...(country !== null && { country }),
     ...(topic !== null && { topic }),
-    of: of === 'series' ? null : 'series',
+    each: null,
   });
   const country: Column<ChangeRow> = {
     title: 'country',
@@ -244,8 +163,8 @@ function columnsOf(of: About['of'], names: About['names']): Column<ChangeRow>[] 
   };
   const part = ({ contribution }: ChangeRow) => contribution;
   return [
-    ...(of === 'topic' ? [] : [country]),
-    ...(of === 'country' ? [] : [topic]),
+    ...(each === 'topic' ? [] : [country]),
+    ...(each === 'country' ? [] : [topic]),
     {
       title: 'change',
       kind: 'number',
@@ -309,7 +228,7 @@ function Stories({
     <section aria-label="Stories behind the move">
       <div class="row titled">
         <h2>Stories behind the move</h2>
-        <Link to={{ ...line, view: 'sentiment', show: 'lines', at: null }}>{what} as a line</Link>
+        {!about.isBrief && <Link to={{ ...line, show: 'lines', at: null }}>{what} as a line</Link>}
         <Source of={stories} />
       </div>
       <p class="quiet">

@@ -21,9 +21,11 @@ import {
 import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
-import { mostLines } from '../sentiment/asked.ts';
-import { HeadlineText } from '../sentiment/headlines.tsx';
-import { Drawn } from '../sentiment/lines.tsx';
+import { mostLines } from './asked.ts';
+import { HeadlineText } from './headlines.tsx';
+import { Drawn } from './lines.tsx';
+import { Numbers } from './numbers.tsx';
+import { Shows } from './shows.tsx';
 
 /** Complete by its type: without one of these feeds, the page does not compile. */
 const indices: Readonly<Record<IndexFeed, true>> = {
@@ -94,11 +96,12 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   const by = chosen('by', buckets, 'day');
   const days = { from, to };
   const error = listed.error ?? series.error;
-  useTitle('Feeds', subject, feed);
+  useTitle('Explore', subject, feed);
   return (
     <>
       <Controls chosen={[feed, subject, `${from} to ${to}`, isIndex(feed) && `by ${by}`]}>
         <div class="row asked">
+          <Shows />
           <Select
             label="Feed"
             title="feed"
@@ -245,6 +248,10 @@ function Shown({ about, index, covered, news }: Together<About, ReturnType<typeo
           rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
         ]}
       />
+      <details>
+        <summary>Numbers</summary>
+        <Numbers chart={chart} />
+      </details>
       {feed === 'gmsi-index' && address.value.has('at') && (
         <Link to={headlinesOf(subject, shown)}>Headlines of {bucketTitle(address.value.get('at')!, by)}</Link>
       )}
@@ -269,7 +276,7 @@ function lanesOf({ starts, by }: Chart, news: readonly Row<'news/counts'>[] = []
 /** The address of the headlines behind the open point of an index. */
 function headlinesOf(country: string, shown: readonly IndexLine[]) {
   const { topic } = shown.find(({ key }) => key === address.value.get('of')) ?? shown[0]!;
-  return { view: 'sentiment', show: null, country, topic, match_type: null, of: null, list: 'stories' };
+  return { show: null, country, topic, match_type: null, of: null, list: 'stories' };
 }
 
 /** The most rows of an answer. */

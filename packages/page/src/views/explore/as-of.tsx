@@ -1,0 +1,154 @@
+import { useEffect, useState } from 'preact/hooks';
+import { go } from '../../address.ts';
+import { useAnswer } from '../../api.ts';
+import { Field, Select } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { aDay, isDay, moment, momentIn, zone } from '../../time.ts';
+import { asOfIn, feed } from './asked.ts';
+
+/** Returns since when something is known, and when it last changed; `undefined` until it is answered. */
+function useKnown(): Row<'loads/known'> | undefined {
+  return useAnswer('loads/known', { feed }, 30).answer?.rows[0];
+}
+
+/** Switches to the moment before the last load that changed something, and back to now. */
+export function AsOfSwitch({ asOf }: { asOf: string | null }) {
+  const known = useKnown();
+  const before = () => textOf(Date.parse(known?.changed_at ?? '') || Date.now());
+  const isReady = asOf !== null || known !== undefined;
+  return (
+    <button
+      type="button"
+      class="as-of-switch"
+      aria-pressed={asOf !== null}
+      title="What this warehouse knew at a past moment"
+      // Not "disabled": coming back to now, the focus must find it though nothing is answered yet.
+      aria-disabled={!isReady}
+      onClick={() => isReady && go({ as_of: asOf === null ? before() : null })}
+    >
+      as of {asOf === null ? 'now' : moment(asOf)}
+    </button>
+  );
+}
+
+/**
+ * Chooses the moment on a track of all loads that changed something.
+ * @param props.asOf that of what is shown, which may still be another one than in the address
+ */
+export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean }) {
+  const first = useKnown()?.first_at;
+  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
+  const loads = useAnswer('loads', { limit: 500 }, 30).answer?.rows ?? [];
+  const [now] = useState(Date.now);
+  const [slid, setSlid] = useState<number>();
+  const asked = asOfIn(named);
+  useEffect(() => setSlid(undefined), [asked]);
+  const chosen = asked === null ? now : Date.parse(asked);
+  // A moment in the address has whole seconds.
+  const oldest = first ? Math.ceil(Date.parse(first) / 1_000) * 1_000 : chosen;
+  const newest = Math.max(now, chosen);
+  // Whole seconds, at most 400.
+  const step = Math.ceil(Math.max(1, newest - oldest) / 400_000) * 1_000;
+  const last = Math.max(1, Math.ceil((newest - oldest) / step));
+  const at = slid ?? chosen;
+  const isNow = at === now;
+  const goTo = (place: number) =>
+    go({ as_of: place >= last ? null : textOf(oldest + place * step) }, 'replace');
+  const changed = loads.filter(
+    (load) => load.feed === feed && load.rows_inserted + load.rows_changed + load.rows_retracted > 0,
+  );
+  const spanned = Math.max(1, newest - oldest);
+  return (
+    <div class={asOf === null ? 'marked apart as-of' : 'marked refused apart as-of'}>
+      <div class="row">
+        <span role="status">
+          {asOf === null ? (
+            'As of now. Move back for what this warehouse knew then.'
+          ) : (
+            <>
+              {isLines ? 'Strong lines:' : 'This shows'} what this warehouse knew on{' '}
+              <strong>{moment(asOf, step < 60_000)}</strong> {zone.value}
+              {zone.value !== 'UTC' && ` (${asOf.slice(0, 16).replace('T', ' ')} UTC)`}
+              {first && Date.parse(asOf) + 1_000 <= Date.parse(first) && ', before its first load'}
+              {isLines ? '. Pale lines: what it knows now. Large dots: what changed.' : '.'}
+            </>
+          )}
+        </span>
+        <span class="row end">
+          <Field
+            size={19}
+            label={`Day, moment (${zone.value}) or name`}
+            title={`A day (its end, UTC), a moment (${zone.value}, or with an offset: 16:00-05:00, 16:00Z) or the name of one`}
+            placeholder="a day, moment or name"
+            value={isNow ? '' : (named.find((one) => Date.parse(one.at) === at)?.name ?? moment(at, true))}
+            onEnter={(text) => {
+              const chosen = text === '' ? null : readMoment(text, named, now);
+              if (chosen === undefined)
+                return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, ${zone.value}) nor the name of one.`;
+              return void go({ as_of: chosen });
+            }}
+          />
+          {named.length > 0 && (
+            <Select
+              label="Named moment"
+              value={named.find((one) => Date.parse(one.at) === at)?.at ?? ''}
+              values={[
+                ['', 'named …'],
+                ...named.map(({ name, at, note }) => [at, note ? `${name}: ${note}` : name] as const),
+              ]}
+              onChange={(as_of) => go({ as_of })}
+            />
+          )}
+          <button type="button" aria-disabled={asked === null} onClick={() => go({ as_of: null })}>
+            Back to now
+          </button>
+        </span>
+      </div>
+      <div class="slider">
+        <span class="ticks" role="img" aria-label={`${changed.length} loads changed something`}>
+          {changed.map(({ load_id, ended_at }) => (
+            <i
+              key={load_id}
+              title={moment(ended_at)}
+              style={{ left: `${Math.max(0, (100 * (Date.parse(ended_at) - oldest)) / spanned)}%` }}
+            />
+          ))}
+        </span>
+        <input
+          type="range"
+          aria-label="Moment"
+          aria-valuetext={isNow ? 'now' : `${moment(at, step < 60_000)} ${zone.value}`}
+          min={0}
+          max={last}
+          value={isNow ? last : Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
+          onInput={({ currentTarget: { value } }) =>
+            setSlid(Number(value) >= last ? now : oldest + Number(value) * step)
+          }
+          onChange={(event) => goTo(Number(event.currentTarget.value))}
+        />
+        <span class="quiet small">{moment(oldest)}</span>
+        <span class="quiet small end">{newest === now ? 'now' : moment(newest)}</span>
+      </div>
+    </div>
+  );
+}
+
+/**
+ * Reads a moment as a person writes it: a name, a time in the zone of the page or with an offset, or a day (UTC), which counts
+ * to its end.
+ * @returns it as the address has it; `undefined` if it is none of these
+ */
+export function readMoment(
+  text: string,
+  named: readonly { readonly name: string }[],
+  now: number,
+): string | undefined {
+  if (named.some(({ name }) => name === text)) return text;
+  if (isDay(text)) return textOf(Math.min(now, Date.parse(text) + aDay - 1_000));
+  const moment = momentIn(text);
+  return Number.isNaN(moment) ? undefined : textOf(moment);
+}
+
+function textOf(moment: number): string {
+  return `${new Date(moment).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,90 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { address, chosen, go } from '../../address.ts';
+import type { Chart } from '../../draw/points.ts';
+import { Flowing, Switch, useEscape, useFocusBack } from '../../parts.tsx';
+import { dayOf, readDays } from '../../time.ts';
+import { againsts } from './asked.ts';
+import { type About, Changes } from './changes.tsx';
+import { Headlines } from './headlines.tsx';
+import { Numbers } from './numbers.tsx';
+import { selectedIn } from './selected.ts';
+
+const panes = { stories: 'Stories', headlines: 'Headlines', numbers: 'Numbers' };
+
+const none = { at: null, of: null, find: null, days: null, pane: null };
+
+/** Shows beside a chart what is behind a point or chosen days of it. */
+export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>; asOf: string | null }) {
+  const { chart, changes, asOf } = props;
+  const selected = selectedIn(chart);
+  const pane = chosen<keyof typeof panes>('pane', panes, selected.open === null ? 'stories' : 'headlines');
+  const [from, to] = [dayOf(selected.from), dayOf(selected.to - 1)];
+  const isChosen = selected.open !== null || address.value.has('days');
+  const top = useRef<HTMLDivElement>(null);
+  const at = address.value.get('at') ?? address.value.get('days');
+  // On a narrow screen, it is below the chart.
+  useEffect(() => {
+    const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
+    if (at) top.current?.scrollIntoView({ block: 'nearest', behavior });
+  }, [at]);
+  useEscape(() => go(none));
+  return (
+    <aside class="panel pane" aria-label="Behind the chart">
+      <div class="row" ref={top}>
+        <Switch label="Behind the chart" name="pane" value={pane} values={panes} />
+        {isChosen && <Chosen {...{ from, to }} />}
+      </div>
+      {pane === 'stories' && (
+        <>
+          <p class="quiet small">
+            <Flowing text={`${from} to ${to} against `} />
+            <Against value={changes.against} />
+            {asOf !== null && ', with the scores of now'}
+            {!isChosen &&
+              '. Drag over the chart to choose other days, with Shift what they are compared with.'}
+          </p>
+          <Changes about={{ ...changes, from, to, isBrief: true }} />
+        </>
+      )}
+      {pane === 'headlines' && <Headlines {...{ chart, selected, asOf }} />}
+      {pane === 'numbers' && <Numbers chart={chart} />}
+    </aside>
+  );
+}
+
+/** What may be done with what is chosen. */
+function Chosen({ from, to }: { from: string; to: string }) {
+  const box = useRef<HTMLSpanElement>(null);
+  useFocusBack(box, '.chart .canvas');
+  return (
+    <span class="row end" ref={box}>
+      {from < to && (
+        <button type="button" onClick={() => go({ ...none, from, to })}>
+          Zoom in
+        </button>
+      )}
+      <button type="button" onClick={() => go(none)}>
+        Close
+      </button>
+    </span>
+  );
+}
+
+/** Chooses what days are compared with; others than these are chosen in the chart. */
+function Against({ value }: { value: string }) {
+  const own = readDays(value);
+  return (
+    <select
+      aria-label="Against"
+      value={value}
+      onChange={(event) => go({ against: event.currentTarget.value })}
+    >
+      {own && <option value={value}>{own.join(' to ')}</option>}
+      {Object.entries(againsts).map(([against, title]) => (
+        <option key={against} value={against}>
+          {title}
+        </option>
+      ))}
+    </select>
+  );
+}
