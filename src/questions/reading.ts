@@ -35,18 +35,18 @@ export interface WarehouseState {
    * question has the same answer.
    */
   readonly state: string;
-  /** On a standby, the time up to which it has everything; `unknown` before it has replayed a transaction. */
-  readonly completeTo: Date | 'unknown' | undefined;
+  /** The time up to which the server has everything; null for a standby that has not replayed a transaction. */
+  readonly asOf: Date | null;
+  readonly isStandby: boolean;
 }
 
 export async function stateOf(warehouse: Warehouse): Promise<WarehouseState> {
-  const { rows } = await sql<{ state: string; isStandby: boolean; completeTo: Date | null }>`
+  const { rows } = await sql<WarehouseState>`
     select concat_ws('/', pg_postmaster_start_time(), pg_current_snapshot(),
                      (select oid from pg_database where datname = current_database())) as state,
-           pg_is_in_recovery() as "isStandby", ${completeTo} as "completeTo"
+           pg_is_in_recovery() as "isStandby", ${completeTo} as "asOf"
   `.execute(warehouse);
-  const { state, isStandby, completeTo: time } = rows[0]!;
-  return { state, completeTo: isStandby ? (time ?? 'unknown') : undefined };
+  return rows[0]!;
 }
 
 export interface Question<Row> {

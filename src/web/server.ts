@@ -142,10 +142,10 @@ function addEndpoint(
     asked.now += 1;
     try {
       reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
-      // On a standby, each answer says up to when it has everything. Asked before the answer, which is never older than that.
-      const { state, completeTo } = await stateOf(warehouse);
-      if (completeTo)
-        reply.header('gmsi-complete-to', completeTo instanceof Date ? completeTo.toISOString() : completeTo);
+      // Each answer says up to when it has everything. Asked before the answer, which is never older than that.
+      const { state, asOf, isStandby } = await stateOf(warehouse);
+      if (asOf) reply.header('gmsi-as-of', asOf.toISOString());
+      if (isStandby) reply.header('gmsi-complete-to', asOf?.toISOString() ?? 'unknown');
       if (!isLive) {
         const etag = `W/"${hash(version, request.url, state)}"`;
         reply.header('etag', etag);
@@ -158,10 +158,13 @@ function addEndpoint(
           .send(sqlText(warehouse, await how.ask(taken as never)));
       const found = await answerOf(warehouse, one, taken);
       if (form === 'json') return reply.send(found);
-      return reply
-        .type('text/csv; charset=utf-8')
-        .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
-        .send(asCsv(found, raw));
+      return (
+        reply
+          .type('text/csv; charset=utf-8')
+          // Without a name, which would win over that of the page's link.
+          .header('content-disposition', 'attachment')
+          .send(asCsv(found, raw))
+      );
     } finally {
       asked.now -= 1;
     }
