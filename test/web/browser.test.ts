@@ -894,13 +894,16 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     const headlines = page.getByRole('region', { name: 'Headlines of Fri 2026-10-30' });
     await headlines.getByRole('row').nth(1).waitFor();
-    const source = headlines.getByRole('link', { name: 'SQL' });
+    await headlines.getByRole('button', { name: 'Share', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    const source = headlines.getByRole('link', { name: 'Exact SQL' });
     const opened = page.waitForEvent('popup');
     await source.focus();
     await page.keyboard.press('Enter');
     const sqlPage = await opened;
     await shown(sqlPage, 'from gmsi.headlines');
     await sqlPage.close();
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Close' }).focus();
     await page.keyboard.press('Enter');
     await countOf(headlines).toBe(0);

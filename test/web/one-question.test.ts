@@ -71,7 +71,7 @@ const go = (page: Page, query: string) =>
 
 /** What is said of pictures: titles, and where links and files come from, without those of what is fixed. */
 const said = async (page: Page): Promise<string[]> =>
-  page.evaluate(`[...document.querySelectorAll('main :is(h2, .headline p, .source a, .chart [aria-label])')]
+  page.evaluate(`[...document.querySelectorAll('main :is(h2, .headline p, dialog[aria-label=Share] a, .chart [aria-label])')]
     .filter((one) => one.checkVisibility({ visibilityProperty: true }))
     .map((one) => [one.textContent, one.getAttribute('href'), one.ariaLabel].join(' '))`);
 
@@ -98,7 +98,7 @@ describe.skipIf(!browserPath)('a picture is of one question', { timeout: 60_000 
       await stale.waitFor();
       expect((await said(page)).filter((text) => !before.includes(text))).toEqual([]);
       // Neither a file of the old answer nor its picture.
-      await countOf(stale.locator('.source:visible')).toBe(0);
+      await countOf(stale.locator('.share:visible')).toBe(0);
       fail();
       await shown(page, 'It took too long.');
       await countOf(stale).toBe(0);
@@ -116,7 +116,8 @@ describe.skipIf(!browserPath)('a picture is of one question', { timeout: 60_000 
     expect(new URL((await asked).url()).searchParams.get('model')).toBe('semantic');
     const panel = page.locator('.headlines');
     await shown(panel, /sum of a story's semantic scores/);
-    for (const name of ['SQL', 'CSV']) {
+    await panel.getByRole('button', { name: 'Share', exact: true }).click();
+    for (const name of ['Exact SQL', 'CSV']) {
       const href = await panel.getByRole('link', { name, exact: true }).getAttribute('href');
       expect(new URLSearchParams(href!.split('?')[1]).get('model')).toBe('semantic');
     }

@@ -14,6 +14,8 @@ export interface Question<Of extends Path = Path> {
 /** An answer with its question. All that a view says of an answer comes with it: titles, links, names of files. */
 export interface Answer<Of extends Path = Path> extends Question<Of> {
   readonly rows: readonly Row<Of>[];
+  /** The moment up to which it has everything; `null` if the server does not know. */
+  readonly asOf: string | null;
 }
 
 /** Returns the address of an answer. @param form its ending */
@@ -47,7 +49,7 @@ export async function ask<Of extends Path>(question: Question<Of>, stop?: AbortS
   const url = addressOf(question.path, question.parameters);
   if (report) {
     const found = report.answers[url];
-    if (found) return { ...question, rows: rowsOf(found) };
+    if (found) return { ...question, rows: rowsOf(found), asOf: report.at };
     throw new Refusal(0, 'This report does not contain it.', 'gmsi serve shows it.');
   }
   const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
@@ -62,7 +64,7 @@ export async function ask<Of extends Path>(question: Question<Of>, stop?: AbortS
     throw new Refusal(response.status, body.error, body.hint);
   }
   completeTo.value = response.headers.get('gmsi-complete-to');
-  return { ...question, rows: rowsOf(body) };
+  return { ...question, rows: rowsOf(body), asOf: response.headers.get('gmsi-as-of') };
 }
 
 function rowsOf<Of extends Path>({ columns, rows }: Sent): Row<Of>[] {

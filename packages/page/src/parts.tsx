@@ -1,10 +1,11 @@
 import type { ComponentChildren, ComponentType, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Answer, type Answering, type Asked, addressOf, type Refusal } from './api.ts';
+import type { Asked, Refusal } from './api.ts';
 import { report } from './report.ts';
-import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
+
+export { Copy, Noted, Share as Source } from './share.tsx';
 
 /** Shows what is wrong and what to do; quietly, if it only is that the server may not see something. */
 export function Problem({ error }: { error: Pick<Refusal, 'message'> & Partial<Refusal> }) {
@@ -150,69 +151,6 @@ export function useTitle(...parts: (string | undefined)[]): void {
     // A report has a subject line.
     if (!report) document.title = title;
   }, [title]);
-}
-
-/** A button that copies a text and briefly says so. @param text `undefined` for the address of what is shown */
-export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: string; title?: string }) {
-  const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
-    return () => clearTimeout(timer);
-  }, [isCopied]);
-  return (
-    <button
-      type="button"
-      aria-label={label}
-      onClick={() => void navigator.clipboard.writeText(text ?? location.href).then(() => setCopied(true))}
-    >
-      {isCopied ? 'Copied' : title}
-    </button>
-  );
-}
-
-/** The SQL of an answer, and its data as CSV; nothing while the answer is not that of the question. */
-export function Source(props: {
-  of: Answer | Answering<Path>;
-  /** Selects the chart of these data, which also gets its link and its picture. */
-  chart?: string;
-}) {
-  const { of, chart } = props;
-  const answer = 'rows' in of ? of : of.isAsking || of.error ? undefined : of.answer;
-  if (!answer) return null;
-  const { path, parameters } = answer;
-  if (report) return null;
-  return (
-    <span class="source end">
-      {chart && (
-        <>
-          <Copy title="Link" label="Copy the link" />
-          <button
-            type="button"
-            onClick={() => void import('./draw/picture.ts').then((one) => one.savePicture(chart))}
-          >
-            PNG
-          </button>
-        </>
-      )}
-      <a class="button" href={addressOf(path, parameters, '.sql')} target="_blank" rel="noreferrer">
-        SQL
-      </a>
-      <a class="button" href={addressOf(path, parameters, '.csv')} download>
-        CSV
-      </a>
-    </span>
-  );
-}
-
-/** What a view says about its data, beside their source. */
-export function Noted(props: Parameters<typeof Source>[0] & { children?: ComponentChildren }) {
-  return (
-    <div class="row apart">
-      <span class="quiet note">{props.children}</span>
-      <Source {...props} />
-    </div>
-  );
 }
 
 /** The controls of a view. On a narrow screen, they are a sheet behind a line of what is chosen, so that data come first. */

@@ -1,49 +1,55 @@
-import { today } from '../time.ts';
+import { moment, zone } from '../time.ts';
 
-/** Pixels of the picture to a pixel of the page, so that it is sharp in a document. */
+/** Pixels of the picture to a pixel of the page, so that it is sharp on a slide. */
 const sharpness = 2;
-const margin = 16;
+const margin = 24;
 
-/** Saves the chart that a selector finds as a PNG file, as it looks now: with its title, its legend, and where it is from. */
-export async function savePicture(selector: string): Promise<void> {
+/**
+ * Saves the chart that a selector finds as a slide, 16:9, in a PNG file, as it looks now: with its title, its legend, where it is
+ * from, and the moment of its data.
+ */
+export async function savePicture(
+  selector: string,
+  of: { readonly title: string; readonly name: string; readonly at: string | null },
+): Promise<void> {
   const chart = document.querySelector<HTMLElement>(`main :is(${selector})`);
   if (!chart) return;
   const { width, height } = chart.getBoundingClientRect();
-  const titled = document.querySelector<HTMLElement>('main .headline');
-  const heading = (titled ?? madeHeading()).cloneNode(true) as HTMLElement;
-  heading.style.margin = '0 0 0.75rem';
-  heading.querySelector('.hint')?.remove();
-  const legend = chart.parentElement?.querySelector(':scope > .legend');
+  const heading = headingOf(of.title);
+  const legend = chart.parentElement?.querySelector<HTMLElement>(':scope > .legend');
   const foot = document.createElement('p');
   foot.className = 'quiet small';
-  foot.textContent = `Source: gmsi${document.querySelector('.made-up') ? ', made-up data' : ''}. Drawn ${today()}.`;
+  foot.style.cssText = 'margin: auto 0 0; padding-top: 0.75rem';
+  const source = document.querySelector('.made-up') ? 'gmsi, made-up data' : 'gmsi';
+  foot.textContent = `Source: ${source}. As of ${moment(of.at ?? Date.now())} ${zone.value}.`;
   const others = [heading, ...(legend ? [legend] : []), foot];
-  const room = others.reduce((sum, one) => sum + heightOf(one as HTMLElement, width), 0);
-  const parts = [heading, copyOf(chart), ...(legend ? [legend.cloneNode(true) as HTMLElement] : []), foot];
-  const sides = [width + 2 * margin, height + room + 2 * margin] as const;
+  const room = others.reduce((sum, one) => sum + heightOf(one, width), 0);
+  const wide = Math.max(width + 2 * margin, ((height + room + 2 * margin) * 16) / 9);
+  const sides = [Math.ceil(wide), Math.ceil((wide * 9) / 16)] as const;
   const image = new Image(...sides);
-  image.src = `data:image/svg+xml,${encodeURIComponent(asSvg(parts, sides))}`;
+  const parts = [heading, copyOf(chart), ...(legend ? [legend.cloneNode(true) as HTMLElement] : []), foot];
+  image.src = `data:image/svg+xml,${encodeURIComponent(asSvg(parts, width, sides))}`;
   await image.decode();
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [sides[0] * sharpness, sides[1] * sharpness];
   canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve));
   const link = document.createElement('a');
-  const name = heading.querySelector('h2')!.textContent.replace(/[^\p{L}\d]+/gu, '-');
-  link.download = `gmsi-${name}.png`;
+  link.download = `${of.name}.png`;
   link.href = URL.createObjectURL(blob!);
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A heading of what is chosen, for a view that has no title. */
-function madeHeading(): HTMLElement {
+/** Copies the heading of the view, or makes one of a title. */
+function headingOf(title: string): HTMLElement {
   const heading = document.createElement('header');
-  const title = document.createElement('h2');
-  const chosen = [...document.querySelectorAll('.chips span')].map((one) => one.textContent);
-  title.textContent = chosen.join(' · ');
-  heading.append(title);
   heading.className = 'headline';
+  const own = document.querySelector('main .headline');
+  if (own) heading.append(...own.cloneNode(true).childNodes);
+  else heading.append(Object.assign(document.createElement('h2'), { textContent: title }));
+  heading.querySelector('.hint')?.remove();
+  heading.style.margin = '0 0 0.75rem';
   return heading;
 }
 
@@ -72,14 +78,18 @@ function copyOf(chart: HTMLElement): HTMLElement {
   return copy;
 }
 
-/** Writes elements with the styles of this page as one SVG image. */
-function asSvg(elements: readonly HTMLElement[], [width, height]: readonly [number, number]): string {
+/** Writes elements of a width with the styles of this page as one SVG image, with as much room on both sides. */
+function asSvg(
+  elements: readonly HTMLElement[],
+  inner: number,
+  [width, height]: readonly [number, number],
+): string {
   const style = document.createElement('style');
   style.textContent = [...document.styleSheets]
     .flatMap(({ cssRules }) => [...cssRules].map(({ cssText }) => cssText))
     .join('\n');
   const body = document.createElement('body');
-  body.style.cssText = `padding: ${margin}px; height: 100%`;
+  body.style.cssText = `display: flex; flex-direction: column; height: ${height}px; padding: ${margin}px ${(width - inner) / 2}px`;
   body.append(style, ...elements);
   const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" style="color-scheme: ${scheme}">

@@ -251,7 +251,7 @@ export function Drawn(props: {
           <Legend chart={chart} />
         </figure>
         {track}
-        <Noted of={of} chart=".chart">
+        <Noted of={of} chart=".chart" from={chart.from}>
           {[...notes, zoned].filter(Boolean).join(' ')}
         </Noted>
       </div>
