@@ -2,11 +2,13 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Day } from '../warehouse/database.ts';
 import { type Asked, period } from './asking.ts';
-import { changedParts, moveAsked, partsOfStories, periodsOf } from './changes.ts';
-import { question, score, text } from './reading.ts';
+import { changedParts, knownAt, moveAsked, partsOfStories, periodsOf } from './changes.ts';
+import { momentSql, question, score, text } from './reading.ts';
 
 /** The week that ends with a day. */
-export const briefingAsked = moveAsked.pick({ match_type: true, model: true }).extend({ to: period.to });
+export const briefingAsked = moveAsked
+  .pick({ match_type: true, model: true, as_of: true })
+  .extend({ to: period.to });
 
 /** How a series stands: its week against the 90 days before, and if it is one of the largest moves, how it went and why. */
 export const briefingRow = z.object({
@@ -46,14 +48,14 @@ const most = { moves: 12, stories: 2 };
 const least = { z: 2, days: 30, headlines: 5 };
 
 /** Returns all series that were requested, those that moved most first. */
-export function briefingOf({ to, model, match_type }: Asked<typeof briefingAsked>) {
-  const asked = { country: [], topic: [], match_type, model, of: 'series' as const };
+export function briefingOf({ to, model, match_type, as_of }: Asked<typeof briefingAsked>) {
+  const asked = { country: [], topic: [], match_type, model, as_of, of: 'series' as const };
   const periods = periodsOf({ to, against: 'quarter', from: sql<Day>`(${to}::date - 6)` });
   const isOfMove = sql<boolean>`headlines.country = move.country and headlines.topic = move.topic
             and match_type = ${match_type}`;
   return question(
     briefingRow,
-    `${model} sentiment of the seven days to ${to} against the 90 days before`,
+    `${model} sentiment of the seven days to ${to} against the 90 days before${knownAt({ as_of })}`,
     sql`
       with ${changedParts(asked, periods)}, moves as (
         select country, topic, change
@@ -96,26 +98,49 @@ export function briefingOf({ to, model, match_type }: Asked<typeof briefingAsked
   );
 }
 
-/** What has changed in the past. */
-export const rewrittenSinceYesterday = question(
-  z.object({
-    rescored: z.int().describe('Versions of headlines with other scores.'),
-    withdrawn: z.int().describe('Headlines that the service no longer returns.'),
-    late: z.int().describe('Headlines that came more than a day after their publication, without backfills.'),
-  }),
-  'How much of the past was rewritten in the last 24 hours',
-  sql`
-      select rescored, withdrawn, late
-      from (select now() - interval '1 day' as since) as yesterday
-      cross join lateral (
-        select count(*) filter (where reason = 'rescored')::int as rescored,
-               count(*) filter (where reason = 'retracted')::int as withdrawn
-        from gmsi.headline_revisions where known_to > since
-      ) as revised
-      cross join lateral (
-        select count(*)::int as late from gmsi.headlines
-        where not is_backfilled and first_seen_at > since and published_at < first_seen_at - interval '1 day'
+/** A moment, now by default. */
+export const rewrittenAsked = moveAsked.pick({ as_of: true });
+
+/** What of the past was rewritten: of all series, and of one. */
+export const rewrittenRow = z.object({
+  country: text,
+  topic: text.describe('Neither country nor topic: all series together.'),
+  rescored: z.int().describe('Versions of headlines with other scores.'),
+  withdrawn: z.int().describe('Headlines that the service no longer returns.'),
+  late: z.int().describe('Headlines that came more than a day after their publication, without backfills.'),
+});
+
+/** Most series of an answer. */
+const mostRewritten = 20;
+
+/** Returns how much of the past was rewritten in the day before a moment: of all series, then of those with the most. */
+export function rewritten({ as_of }: Asked<typeof rewrittenAsked>) {
+  const until = as_of === undefined ? sql`now()` : sql`${momentSql(as_of)}`;
+  return question(
+    rewrittenRow,
+    `How much of the past was rewritten in the last 24 hours${knownAt({ as_of })}`,
+    sql`
+      with events as (
+        select country, topic, reason, known_to as at
+        from gmsi.headline_revisions where reason in ('rescored', 'retracted')
+        union all
+        select country, topic, 'late', first_seen_at
+        from gmsi.headlines
+        where not is_backfilled and published_at < first_seen_at - interval '1 day'
           -- Prunes months.
-          and published_at > now() - interval '90 days'
-      ) as arrived`,
-);
+          and published_at > ${until} - interval '90 days'
+      )
+      select country, topic, ${sql.join(
+        [
+          ['rescored', 'rescored'],
+          ['retracted', 'withdrawn'],
+          ['late', 'late'],
+        ].map(([reason, name]) => sql`count(*) filter (where reason = ${reason})::int as ${sql.ref(name!)}`),
+      )}
+      from events
+      where at > ${until} - interval '1 day' and at <= ${until}
+      group by grouping sets ((), (country, topic))
+      order by grouping(country) desc, count(*) desc, country, topic
+      limit ${sql.lit(mostRewritten + 1)}`,
+  );
+}

@@ -2,9 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Day } from '../warehouse/database.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
-import { type Asked, days, period, textUpTo } from './asking.ts';
+import { type Asked, asOf, days, period, textUpTo } from './asking.ts';
+import { daysThen } from './coverage.ts';
 import { latest } from './headlines.ts';
-import { question, score, text, timeText } from './reading.ts';
+import { momentSql, question, score, text, timeText } from './reading.ts';
 import { country, models, stateOfAll, topic } from './sentiment.ts';
 
 const all = (one: string, list: typeof country) =>
@@ -24,6 +25,7 @@ export const moveAsked = z.object({
       'What the period is compared with: the 90 days before it, as many days before it, the same days a year earlier, or other ' +
         'days such as 2025-01-01..2025-01-31.',
     ),
+  as_of: asOf,
 });
 export type MoveAsked = Asked<typeof moveAsked>;
 
@@ -113,9 +115,13 @@ function ofSeries({
 
 const aboutAgainst = { before: 'as many days before', quarter: 'the 90 days before', year: 'a year earlier' };
 
-function aboutMove({ model, from, to, against }: MoveAsked): string {
+export function knownAt({ as_of }: Pick<MoveAsked, 'as_of'>): string {
+  return as_of === undefined ? '' : `, as it was known at ${as_of}`;
+}
+
+function aboutMove({ model, from, to, against, as_of }: MoveAsked): string {
   const earlier = Array.isArray(against) ? against.join(' to ') : aboutAgainst[against];
-  return `${model} sentiment of ${from} to ${to} against ${earlier}`;
+  return `${model} sentiment of ${from} to ${to} against ${earlier}${knownAt({ as_of })}`;
 }
 
 /**
@@ -154,9 +160,17 @@ function isChosen({ country, topic }: Pick<ChangesAsked, 'country' | 'topic'>): 
 }
 
 /** Selects the requested series with what is loaded of them and, without a day, what of the chosen nobody has requested. */
-function seriesOf(asked: Pick<ChangesAsked, 'country' | 'topic' | 'match_type'>): RawBuilder<unknown> {
+function seriesOf(
+  asked: Pick<ChangesAsked, 'country' | 'topic' | 'match_type' | 'as_of'>,
+): RawBuilder<unknown> {
   const isRequested = sql`feed = 'gmsi-headlines' and ticker = '' and variant = '' and first_day is not null`;
-  const requested = sql`select country, topic, covered, settling, partial from gmsi.series_states
+  const days =
+    asked.as_of === undefined ? sql`` : sql` as asked cross join lateral ${daysThen(asked.as_of)} as days`;
+  const loaded =
+    asked.as_of === undefined
+      ? sql`covered, settling, partial`
+      : sql`days.covered, days.settling, days.partial`;
+  const requested = sql`select country, topic, ${loaded} from gmsi.series_states${days}
             where ${isRequested} and ${ofSeries(asked)}`;
   if (!isChosen(asked)) return requested;
   const all = (chosen: readonly string[]) => sql`unnest(${chosen.length > 0 ? [...chosen] : ['']}::text[])`;
@@ -187,11 +201,17 @@ export function changedParts(
                ${sumsOf(periods, sql`count`, sql`sum`)}`;
   const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
-  return sql`by_day as (
-        select ${country} as country, ${topic} as topic, day, sum(sentiment_sum) as sum, sum(headline_count) as count
+  const held =
+    asked.as_of === undefined
+      ? sql`select country, topic, day, sentiment_sum as sum, headline_count as count
         from gmsi.sentiment_daily
         where ${ofSeries(asked)} and sentiment_type = ${type} and headline_count > 0
-          and (${periods.isNow} or ${periods.isBefore})
+          and (${periods.isNow} or ${periods.isBefore})`
+      : sql`select country, topic, day, score as sum, 1 as count
+        from (${scoredHeadlines(asked, periods, ofSeries(asked))}) as scored`;
+  return sql`by_day as (
+        select ${country} as country, ${topic} as topic, day, sum(sum) as sum, sum(count) as count
+        from (${held}) as held
         group by 1, 2, day
       ), compared as (
         select false as is_all, country, topic, ${daysAndSums} from by_day group by country, topic
@@ -271,27 +291,38 @@ export const storyOfMoveRow = z.object({
   contribution: z.number().describe('To the change of the mean, which is the sum of all contributions.'),
 });
 
+/** Selects the headlines of both periods that have a score, now or as of a moment. @param isAsked which headlines */
+function scoredHeadlines(
+  { model, as_of }: Pick<MoveAsked, 'model' | 'as_of'>,
+  { first, last, beforeFirst, beforeLast }: Periods,
+  isAsked: RawBuilder<boolean>,
+): RawBuilder<unknown> {
+  const isIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
+    sql`published_at >= ${first}::timestamp at time zone 'UTC' and published_at < (${last} + 1)::timestamp at time zone 'UTC'`;
+  const held =
+    as_of === undefined ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${momentSql(as_of)}) as headlines`;
+  return sql`
+        select country, topic, headline_id, headline, source, url, published_at, score,
+               (published_at at time zone 'UTC')::date as day
+        from (
+          select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
+          from ${held}
+          where ${isAsked} and retracted_at is null
+            and (${isIn(first, last)} or ${isIn(beforeFirst, beforeLast)})
+        ) as found
+        where score is not null`;
+}
+
 /**
  * Returns the tables of SQL that end in `parts`: the stories of both periods, with what each adds to the move.
  * @param isAsked which headlines
  */
 export function partsOfStories(
-  { model }: Pick<MoveAsked, 'model'>,
+  asked: Pick<MoveAsked, 'model' | 'as_of'>,
   periods: Periods,
   isAsked: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
-  const { first, last, beforeFirst, beforeLast } = periods;
-  const isIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
-    sql`published_at >= ${first}::timestamp at time zone 'UTC' and published_at < (${last} + 1)::timestamp at time zone 'UTC'`;
-  return sql`scored as (
-        select headline_id, headline, source, url, published_at, score, (published_at at time zone 'UTC')::date as day
-        from (
-          select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
-          from gmsi.headlines
-          where ${isAsked} and retracted_at is null
-            and (${isIn(first, last)} or ${isIn(beforeFirst, beforeLast)})
-        ) as found
-        where score is not null
+  return sql`scored as (${scoredHeadlines(asked, periods, isAsked)}
       ), total as (
         select ${sumsOf(periods, sql`1`, sql`score`)} from scored
       ), stories as (

@@ -128,7 +128,16 @@ const briefingEndpoints = [
     'The last seven days of each series against the 90 days before, with what moved most and why',
     { takes: briefing.briefingAsked, row: briefing.briefingRow, ask: briefing.briefingOf },
   ),
-  withoutParameters('briefing/rewritten', briefing.rewrittenSinceYesterday, { isLive: true }),
+  endpoint(
+    'briefing/rewritten',
+    'How much of the past was rewritten in a day, in all and by series (20 at most)',
+    {
+      takes: briefing.rewrittenAsked,
+      row: briefing.rewrittenRow,
+      isLive: true,
+      ask: briefing.rewritten,
+    },
+  ),
 ];
 
 type OverTime = Readonly<Record<'from' | 'to' | 'by', string>>;

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { briefingOf, rewrittenSinceYesterday } from '../../src/questions/briefing.ts';
+import { briefingOf, rewritten } from '../../src/questions/briefing.ts';
 import { it } from '../support/serving.ts';
 import { coverIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
@@ -53,6 +53,12 @@ it('says how many headlines were rewritten or came late in the last day', async 
   await upsert(db, [aRow({ ...row, directional_score: 0.1 })], { isBackfilled: false });
   await upsert(db, [aRow({ ...row, directional_score: 0.3 })], { isBackfilled: false });
   await upsert(db, [aRow({ headline_id: idOf(2) })], { isBackfilled: true });
-  const { rows } = await rewrittenSinceYesterday.query.execute(db);
-  expect(rows).toEqual([{ rescored: 1, withdrawn: 0, late: 1 }]);
+  const { rows } = await rewritten({}).query.execute(db);
+  const counts = { rescored: 1, withdrawn: 0, late: 1 };
+  expect(rows).toEqual([
+    { country: null, topic: null, ...counts },
+    { country: 'US', topic: 'Inflation-Food', ...counts },
+  ]);
+  const before = await rewritten({ as_of: longAgo }).query.execute(db);
+  expect(before.rows).toEqual([{ country: null, topic: null, rescored: 0, withdrawn: 0, late: 0 }]);
 });

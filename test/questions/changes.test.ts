@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { briefingOf } from '../../src/questions/briefing.ts';
 import {
   type ChangesAsked,
   type MoveAsked,
@@ -203,3 +204,42 @@ describe('of rows that the service sent', () => {
     expect(all[1]!.z).toBeCloseTo((now - before) / error, 8);
   });
 });
+
+itAlone(
+  'of a past moment, it is what was answered then, whatever was rescored, withdrawn or added since',
+  async ({ db }) => {
+    const row = (id: number, day: number, score: number) =>
+      aRow({
+        headline_id: idOf(id),
+        published_at: `2026-09-${String(day).padStart(2, '0')}T12:00:00Z`,
+        headline: `Story ${id % 4}`,
+        directional_score: score,
+      });
+    const rows = Array.from({ length: 20 }, (_, day) => row(day + 1, day + 1, Math.sin(day)));
+    await upsert(db, rows);
+    await coverIn(db, '{[2026-09-01,2026-09-21)}');
+    const answers = async (as_of?: string) => {
+      const of = as_of === undefined ? asked : { ...asked, as_of };
+      const changes = await sentimentChanges({ ...of, of: 'series' }).query.execute(db);
+      const stories = await storiesOfMove(of).query.execute(db);
+      const briefing = await briefingOf({ ...of, to: '2026-09-20' }).query.execute(db);
+      const precise = (_: string, value: unknown) =>
+        typeof value === 'number' ? Number(value.toPrecision(9)) : value;
+      return JSON.parse(JSON.stringify([changes.rows, stories.rows, briefing.rows], precise));
+    };
+    const then = await answers();
+    const [{ at }] = (await sqlIn(db)<{ at: string }>`
+    select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`) as [
+      { at: string },
+    ];
+    await upsert(db, [
+      ...rows.slice(0, 12).map((one, index) => ({ ...one, directional_score: -index / 20 })),
+      row(99, 15, 0.9),
+    ]);
+    await sqlIn(
+      db,
+    )`update gmsi.headlines set retracted_at = now(), changed_at = now() where headline_id = ${idOf(19)}`;
+    expect(await answers()).not.toEqual(then);
+    expect(await answers(at)).toEqual(then);
+  },
+);

@@ -198,6 +198,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: /^Period/ }).click();
     await page.getByRole('button', { name: '30 d' }).click();
     await page.keyboard.press('Escape');
+    await expect.poll(() => asked(page, 'from')).toBe('30d');
+    await countOf(page.locator('.stale')).toBe(0);
     const title = page.getByRole('heading', {
       name: /^United States · Inflation-Food: sentiment (rose|fell) by 0\.\d{3}$/,
     });
@@ -206,7 +208,6 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     const move = Number(/(rose|fell) by (.*)/.exec(await title.innerText())![2]);
     const sum = /all stories together [+−](\S+), the move/i.exec(await page.locator('main').innerText())![1];
     expect(Number(sum)).toBeCloseTo(move, 2);
-    await countOf(page.locator('.stale')).toBe(0);
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('link', { name: 'United States · Inflation-Food as a line' }).click();
     await page.getByRole('application', { name: /^Sentiment by day, 2026-07-04 to 2026-10-31/ }).waitFor();

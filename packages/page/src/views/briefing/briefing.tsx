@@ -7,10 +7,11 @@ import { Answered, Flowing, Link, Problems, Section, Source, useTitle } from '..
 import { report } from '../../report.ts';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { isDay, plusDays, today } from '../../time.ts';
+import { aDay, isDay, moment, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
-import { feed } from '../explore/asked.ts';
+import { MomentField } from '../explore/as-of.tsx';
+import { asOfIn, feed } from '../explore/asked.ts';
 import { HeadlineText } from '../explore/headlines.tsx';
 import { World } from './world.tsx';
 
@@ -23,16 +24,27 @@ export function Briefing() {
   const jobs = useAnswer('jobs', {}, 5, 60);
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const { newest } = daysOfFeeds(loaded);
+  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
   const asked = address.value.get('to') ?? '';
   // The current day is not over. A report has only what was asked for it.
   const yesterday = plusDays(report ? report.at.slice(0, 10) : today(), -1);
-  const to = isDay(asked) && !report ? asked : newest && newest < yesterday ? newest : yesterday;
-  const briefing = useTogether(newest ? { to } : undefined, questionsOf, 30, 600);
+  const asOf = report ? null : asOfIn(named);
+  const last = asOf ? plusDays(asOf.slice(0, 10), -1) : yesterday;
+  const to = isDay(asked) && !report ? asked : newest && newest < last ? newest : last;
+  const briefing = useTogether(newest ? { to, asOf } : undefined, questionsOf, 30, 600);
   useTitle('Briefing', newest && to);
   return (
     <>
       <Problems of={[feeds, causes, jobs]} />
-      <Complete jobs={jobs} causes={causes} />
+      <div class="row">
+        <Complete jobs={jobs} causes={causes} />
+        {!report && newest && (
+          <span class="row end">
+            <span class="quiet">as of</span>
+            <MomentField at={asOf ? Date.parse(asOf) : null} named={named} />
+          </span>
+        )}
+      </div>
       {loaded?.length === 0 && (
         <>
           <NoHeadlines />
@@ -44,25 +56,28 @@ export function Briefing() {
   );
 }
 
-function questionsOf({ to }: { readonly to: string }) {
+interface About {
+  readonly to: string;
+  readonly asOf: string | null;
+}
+
+function questionsOf({ to, asOf }: About) {
   return {
-    briefing: question('briefing', { to }),
-    rewritten: question('briefing/rewritten', {}),
+    briefing: question('briefing', { to, as_of: asOf }),
+    rewritten: question('briefing/rewritten', { as_of: asOf }),
     listed: question('series', {}),
   };
 }
 
-type Found = Together<{ readonly to: string }, ReturnType<typeof questionsOf>>;
+type Found = Together<About, ReturnType<typeof questionsOf>>;
 
 function Shown(answer: Found) {
   return (
     <div class="briefing">
       <Moved {...answer} />
       <div>
-        {answer.rewritten.rows.map((counts) => (
-          <Rewritten key="" {...counts} />
-        ))}
-        <World rows={answer.briefing.rows} to={answer.about.to} />
+        <Rewritten {...answer} />
+        <World rows={answer.briefing.rows} {...answer.about} />
       </div>
     </div>
   );
@@ -94,7 +109,7 @@ function Complete(of: { jobs: Answering<'jobs'>; causes: Answering<'causes'> }) 
   );
 }
 
-function Moved({ about: { to }, briefing, listed }: Found) {
+function Moved({ about: { to, asOf }, briefing, listed }: Found) {
   const { rows } = briefing;
   const names = namesOf(listed.rows, 'country');
   const moves = rows.filter(({ stories }) => stories !== null);
@@ -131,7 +146,9 @@ function Moved({ about: { to }, briefing, listed }: Found) {
     <Section title="Moved" beside={<Source of={briefing} />}>
       <p class="quiet small">
         <Flowing
-          text={`Seven days to ${to} against the 90 days before; |z| ≥ 2, in standard errors, strongest first.`}
+          text={`Seven days to ${to} against the 90 days before${
+            asOf ? `, as it was known at ${moment(asOf)} ${zone.value}` : ''
+          }; |z| ≥ 2, in standard errors, strongest first.`}
         />
       </p>
       {moves.length === 0 ? (
@@ -179,13 +196,30 @@ function Stories({ stories }: { stories: NonNullable<Series['stories']> }) {
   );
 }
 
-function Rewritten({ rescored, withdrawn, late }: Row<'briefing/rewritten'>) {
+/** Says what of the past was rewritten, and leads to then and now of the series with the most. */
+function Rewritten({ about: { to, asOf }, rewritten }: Found) {
+  const [all, ...series] = rewritten.rows;
+  const { rescored, withdrawn, late } = all ?? { rescored: 0, withdrawn: 0, late: 0 };
+  const before = new Date((asOf ? Date.parse(asOf) : Date.now()) - aDay).toISOString();
   return (
-    <Section title="Since yesterday">
+    <Section title={asOf ? 'In the day before' : 'Since yesterday'}>
       <p>
         <b>{number(rescored)}</b> rescored · <b>{number(withdrawn)}</b> withdrawn · <b>{number(late)}</b> late{' '}
         <span class="quiet small">(published more than a day before they arrived)</span>
       </p>
+      {!report && series.length > 0 && (
+        <p class="row tight small">
+          {series.slice(0, 5).map((one) => (
+            <Link
+              key={`${one.country} ${one.topic}`}
+              to={{ view: 'explore', country: one.country, topic: one.topic, to, from: '90d', as_of: before }}
+              title="Then and now"
+            >
+              {one.country} {one.topic} ({number(one.rescored + one.withdrawn + one.late)})
+            </Link>
+          ))}
+        </p>
+      )}
     </Section>
   );
 }

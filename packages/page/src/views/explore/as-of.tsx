@@ -31,6 +31,42 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
+/** Chooses a moment by what is typed, by its name, or now. @param props.at milliseconds; `null` for now */
+export function MomentField({ at, named }: { at: number | null; named: readonly Row<'moments'>[] }) {
+  const own = named.find((one) => Date.parse(one.at) === at);
+  return (
+    <>
+      <Field
+        size={19}
+        label={`Day, moment (${zone.value}) or name`}
+        title={`A day (its end, UTC), a moment (${zone.value}, or with an offset: 16:00-05:00, 16:00Z) or the name of one`}
+        placeholder="a day, moment or name"
+        value={at === null ? '' : (own?.name ?? moment(at, true))}
+        onEnter={(text) => {
+          const chosen = text === '' ? null : readMoment(text, named, Date.now());
+          if (chosen === undefined)
+            return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, ${zone.value}) nor the name of one.`;
+          return void go({ as_of: chosen });
+        }}
+      />
+      {named.length > 0 && (
+        <Select
+          label="Named moment"
+          value={own?.at ?? ''}
+          values={[
+            ['', 'named …'],
+            ...named.map(({ name, at, note }) => [at, note ? `${name}: ${note}` : name] as const),
+          ]}
+          onChange={(as_of) => go({ as_of })}
+        />
+      )}
+      <button type="button" aria-disabled={at === null} onClick={() => go({ as_of: null })}>
+        Back to now
+      </button>
+    </>
+  );
+}
+
 /**
  * Chooses the moment on a track of all loads that changed something.
  * @param props.asOf that of what is shown, which may still be another one than in the address
@@ -75,33 +111,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
           )}
         </span>
         <span class="row end">
-          <Field
-            size={19}
-            label={`Day, moment (${zone.value}) or name`}
-            title={`A day (its end, UTC), a moment (${zone.value}, or with an offset: 16:00-05:00, 16:00Z) or the name of one`}
-            placeholder="a day, moment or name"
-            value={isNow ? '' : (named.find((one) => Date.parse(one.at) === at)?.name ?? moment(at, true))}
-            onEnter={(text) => {
-              const chosen = text === '' ? null : readMoment(text, named, now);
-              if (chosen === undefined)
-                return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, ${zone.value}) nor the name of one.`;
-              return void go({ as_of: chosen });
-            }}
-          />
-          {named.length > 0 && (
-            <Select
-              label="Named moment"
-              value={named.find((one) => Date.parse(one.at) === at)?.at ?? ''}
-              values={[
-                ['', 'named …'],
-                ...named.map(({ name, at, note }) => [at, note ? `${name}: ${note}` : name] as const),
-              ]}
-              onChange={(as_of) => go({ as_of })}
-            />
-          )}
-          <button type="button" aria-disabled={asked === null} onClick={() => go({ as_of: null })}>
-            Back to now
-          </button>
+          <MomentField {...{ named }} at={at === now ? null : at} />
         </span>
       </div>
       <div class="slider">

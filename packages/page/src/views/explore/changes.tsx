@@ -6,6 +6,7 @@ import { Answered, Flowing, Link, Noted, Problem, SignedBar, Source, Titled } fr
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
+import { AsOf } from './as-of.tsx';
 import { HeadlineText, Sides } from './headlines.tsx';
 
 type ChangeRow = Row<'sentiment/changes'>;
@@ -18,6 +19,7 @@ export interface About {
   readonly to: string;
   readonly against: string;
   readonly model: string;
+  readonly asOf: string | null;
   readonly match: string;
   /** What is ranked. */
   readonly each: 'series' | 'country' | 'topic';
@@ -33,8 +35,8 @@ export function namesOf(choices: readonly Choice[]): About['names'] {
   return Object.fromEntries(choices.map(({ code, name }) => [code, name]));
 }
 
-function questionsOf({ country, topic, from, to, against, model, match, each }: About) {
-  const move = { country, topic, from, to, against, model, match_type: match };
+function questionsOf({ country, topic, from, to, against, model, match, each, asOf }: About) {
+  const move = { country, topic, from, to, against, model, match_type: match, as_of: asOf };
   const isChosen = country.length > 0 && topic.length > 0;
   return {
     changes: question('sentiment/changes', { ...move, of: each }),
@@ -80,6 +82,7 @@ function Shown({ about, changes, stories }: Found) {
         </>
       )}
       {stories && all.change !== null && <Stories {...{ about, stories, all }} />}
+      {!about.isBrief && <AsOf isLines={false} asOf={about.asOf} />}
     </>
   );
 }

@@ -11,6 +11,7 @@ import {
   type Asked,
   againsts,
   askedFor,
+  asOfIn,
   feed,
   kinds,
   matches,
@@ -46,7 +47,7 @@ function OfHeadlines() {
   const [most] = fullest.answer?.rows ?? [];
   const any = isAll ? undefined : (most ?? (fullest.answer && series[0]));
   // The current day is not over: a change would compare a part of it.
-  const end = isAll ? plusDays(today(), -1) : today();
+  const end = isAll ? plusDays(asOfIn(named)?.slice(0, 10) ?? today(), -1) : today();
   const last = newest === undefined || newest > end ? end : newest;
   const asked = askedFor({
     country: any?.country,
@@ -76,7 +77,7 @@ function OfHeadlines() {
           show !== 'heat' && (ofTopics || 'all topics'),
           `${asked.from} to ${asked.to}`,
           shownOf(asked),
-          !isAll && asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
+          asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
         ]}
       >
         <div class="row asked">
@@ -100,11 +101,8 @@ function OfHeadlines() {
             />
           )}
           <Period from={asked.from} to={asked.to} oldest={oldest} newest={last} />
-          {isAll ? (
-            <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />
-          ) : (
-            <AsOfSwitch asOf={asked.asOf} />
-          )}
+          {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
+          <AsOfSwitch asOf={asked.asOf} />
           <Chip label="Shown" title={shownOf(asked)}>
             <Switch
               label="Model"
@@ -167,7 +165,7 @@ function shownOf(asked: Asked): string {
 
 /** What changes are about, of what is asked. */
 function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
-  const { from, to, against, each, models, matches } = asked;
+  const { from, to, against, each, models, matches, asOf } = asked;
   const lists = { country: asked.countries, topic: asked.topics };
   return {
     ...lists,
@@ -175,6 +173,7 @@ function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
     to,
     against,
     each,
+    asOf,
     model: models[0]!,
     match: matches[0]!,
     what,

@@ -16,7 +16,7 @@ const none = { at: null, of: null, find: null, days: null, pane: null };
 /** Shows beside a chart what is behind a point or chosen days of it. */
 export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>; asOf: string | null }) {
   const { chart, changes, asOf } = props;
-  const selected = selectedIn(chart);
+  const selected = selectedIn(chart, asOf);
   const pane = chosen<keyof typeof panes>('pane', panes, selected.open === null ? 'stories' : 'headlines');
   const [from, to] = [dayOf(selected.from), dayOf(selected.to - 1)];
   const isChosen = selected.open !== null || address.value.has('days');
@@ -39,7 +39,6 @@ export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>;
           <p class="quiet small">
             <Flowing text={`${from} to ${to} against `} />
             <Against value={changes.against} />
-            {asOf !== null && ', with the scores of now'}
             {!isChosen &&
               '. Drag over the chart to choose other days, with Shift what they are compared with.'}
           </p>

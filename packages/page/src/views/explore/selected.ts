@@ -12,15 +12,15 @@ export interface Selected {
   readonly open: number | null;
 }
 
-/** Returns the open point or the chosen days; by default the last seven days that are over. */
-export function selectedIn(chart: Chart): Selected {
+/** Returns the open point or the chosen days; by default the last seven days that were over at the moment. */
+export function selectedIn(chart: Chart, asOf: string | null): Selected {
   const open = openIn(chart);
   if (open !== null) {
     const bucket = titleOf(chart.starts[open]!, chart.by);
     const title = isTrailing(chart, open) ? `the ${chart.smooth} days up to ${bucket}` : bucket;
     return { ...behindOf(chart, open), title, open };
   }
-  const yesterday = plusDays(today(), -1);
+  const yesterday = plusDays(asOf?.slice(0, 10) ?? today(), -1);
   const last = chart.to < yesterday ? chart.to : yesterday;
   const week = [plusDays(last, -6), chart.from].toSorted()[1]!;
   const [from, to] =
