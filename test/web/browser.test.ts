@@ -219,8 +219,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await expect
       .poll(async () => (await page.locator('.changes td:nth-child(2)').allInnerTexts()).toSorted())
       .toEqual(['Governance/Corruption', 'Inflation-Food']);
-    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-20&list=stories`);
-    await page.getByRole('columnheader', { name: 'Lower the mean' }).waitFor();
+    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-20`);
+    await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
     const rule = page.getByText(/directional: Positive when the headline says/);
     expect(await rule.isVisible()).toBe(false);
     await page.getByText('What the scores mean').click();
@@ -239,7 +239,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 
   it('counts headlines that say the same as one story', async () => {
-    const page = await open(`view=sentiment&${series}&at=2026-10-31&list=stories`, hostile);
+    const page = await open(`view=sentiment&${series}&at=2026-10-31&pane=stories`, hostile);
     const rows = await sqlIn(loaded.warehouse.db)<{
       count: number;
     }>`select count(*)::int as count from gmsi.headlines
@@ -248,7 +248,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(rows[0]!.count).toBeGreaterThan(1);
     const stories = page.getByText(hostile);
     expect(await stories.count()).toBe(1);
-    await page.getByText(`${rows[0]!.count} headlines ·`).waitFor();
+    await page.getByText(`now ${rows[0]!.count} ×`).waitFor();
   });
 
   it('stays where one has scrolled to when the chart of an open point changes', async () => {

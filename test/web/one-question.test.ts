@@ -110,12 +110,12 @@ describe.skipIf(!browserPath)('a picture is of one question', { timeout: 60_000 
 
   it('stories of a point are of the model that is named with them, in their numbers, SQL and CSV', async () => {
     const page = await opened(loaded.browser, 'about:blank');
-    const asked = page.waitForRequest(/api\/headlines\/stories\?/);
-    const view = `view=sentiment&country=US&${food}&at=2026-10-20&list=stories&model=semantic`;
+    const asked = page.waitForRequest(/api\/sentiment\/changes\/stories\?.*model=semantic/);
+    const view = `view=sentiment&country=US&${food}&at=2026-10-20&pane=stories&model=semantic`;
     await page.goto(`${loaded.served.url}/?${view}`);
     expect(new URL((await asked).url()).searchParams.get('model')).toBe('semantic');
-    const panel = page.locator('.headlines');
-    await shown(panel, /sum of a story's semantic scores/);
+    const panel = page.getByRole('region', { name: 'Stories behind the move' });
+    await shown(page, /Mean semantic score, from −1 to \+1/);
     await panel.getByRole('button', { name: 'Share', exact: true }).click();
     for (const name of ['Exact SQL', 'CSV']) {
       const href = await panel.getByRole('link', { name, exact: true }).getAttribute('href');

@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -110,29 +110,29 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     await writeFile(join(ofDemo.folder, 'jobs', 'demo.yaml'), JSON.stringify(await demoJob()));
     const browser = await aBrowser();
     try {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const context = await browser.newContext({
-          viewport: { width: 1280, height: 760 },
-          deviceScaleFactor: 2,
-          colorScheme,
-        });
-        const page = await context.newPage();
-        await page.goto(ofDemo.url);
-        await page.getByRole('heading', { name: 'World' }).waitFor();
-        await page.waitForTimeout(1_500);
-        await page.screenshot({
-          path: join(pictures, `briefing${colorScheme === 'dark' ? '-dark' : ''}.png`),
-        });
-        await context.close();
-      }
-      for (const [name, { view, shows }] of Object.entries(views)) {
+      const { 'as-of': asOf, ...others } = views;
+      // Those of the README are sharp, and dark for who reads it so.
+      for (const colorScheme of ['light', 'dark'] as const)
+        for (const [name, of, view, shows] of [
+          ['briefing', ofDemo, '', 'World'],
+          ['as-of', served, asOf.view, asOf.shows],
+        ] as const) {
+          const viewport = { width: 1280, height: name === 'briefing' ? 760 : 840 };
+          const context = await browser.newContext({ viewport, deviceScaleFactor: 2, colorScheme });
+          const page = await context.newPage();
+          await page.goto(`${of.url}/?${view}`);
+          await page.getByText(shows).first().waitFor();
+          await page.waitForTimeout(1_500);
+          const path = join(pictures, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`);
+          await page.screenshot({ path });
+          await context.close();
+        }
+      for (const [name, { view, shows }] of Object.entries(others)) {
         await using tab = await aTab(browser, { viewport: { width: 1280, height: 720 } });
         await tab.page.goto(`${served.url}/?${view}`);
         await tab.page.getByText(shows).first().waitFor();
         await tab.page.waitForTimeout(1_500);
-        const path = join(pictures, `${name}.png`);
-        await mkdir(dirname(path), { recursive: true });
-        await tab.page.screenshot({ path });
+        await tab.page.screenshot({ path: join(pictures, `${name}.png`) });
         expect(tab.complaints).toEqual([]);
       }
     } finally {

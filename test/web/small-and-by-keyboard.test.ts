@@ -68,7 +68,7 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     await countOf(list).toBe(0);
   });
 
-  it('a search leaves the headlines of a point that have its words, in both lists', async () => {
+  it('a search leaves the headlines of a point that have its words', async () => {
     const page = await open(`${views.sentiment}&at=2026-10-20&by=month`);
     const rows = page.getByRole('region', { name: 'Headlines', exact: true }).locator('tbody tr');
     const source = (await rows.first().locator('td .quiet').first().innerText()).split(' · ')[0]!;
@@ -79,10 +79,6 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     await expect
       .poll(async () => (await rows.allInnerTexts()).every((text) => text.includes(source)))
       .toBe(true);
-    await page.getByRole('button', { name: 'what moved the mean' }).click();
-    await page.getByRole('columnheader', { name: 'Raise the mean' }).waitFor();
-    const stories = page.locator('.sides tbody tr');
-    expect((await stories.allInnerTexts()).every((text) => text.includes(source))).toBe(true);
   });
 });
 
@@ -190,7 +186,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     const page = await open(views[view]);
     await page.locator('.chart canvas, .grid path').first().waitFor();
     const chart = view === 'pipeline' ? page.getByRole('region', { name: 'Series' }) : page;
-    await chart.getByRole('button', { name: 'Share', exact: true }).click();
+    await chart.getByRole('button', { name: 'Share', exact: true }).first().click();
     const saving = page.waitForEvent('download');
     await page.locator('.share', { has: page.getByRole('dialog') });
     await page.getByRole('button', { name: 'PNG' }).click();

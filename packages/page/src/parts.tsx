@@ -5,8 +5,6 @@ import type { Asked, Refusal } from './api.ts';
 import { report } from './report.ts';
 import { isDay, plusDays, today } from './time.ts';
 
-export { Copy, Noted, Share as Source } from './share.tsx';
-
 /** Shows what is wrong and what to do; quietly, if it only is that the server may not see something. */
 export function Problem({ error }: { error: Pick<Refusal, 'message'> & Partial<Refusal> }) {
   if (error.status === 403) return <p class="quiet">{error.message}</p>;

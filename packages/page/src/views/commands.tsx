@@ -1,5 +1,5 @@
 import { counted } from '../numbers.ts';
-import { Copy } from '../parts.tsx';
+import { Copy } from '../share.tsx';
 
 /** A command with its cost, and a button that copies it: without control characters, which a terminal would obey. */
 export function Copied({ text, cost }: { text: string; cost?: string | undefined }) {

@@ -3,9 +3,10 @@ import { type Answering, question, type Together, useAnswer, useTogether } from 
 import { Spark } from '../../draw/spark.tsx';
 import { completeTo } from '../../loader.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
-import { Answered, Flowing, Link, Problems, Section, Source, useTitle } from '../../parts.tsx';
+import { Answered, Flowing, Link, Problems, Section, useTitle } from '../../parts.tsx';
 import { report } from '../../report.ts';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
+import { Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { aDay, isDay, moment, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
@@ -143,7 +144,7 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
     { title: 'news', kind: 'number', show: ({ headlines }) => number(headlines) },
   ];
   return (
-    <Section title="Moved" beside={<Source of={briefing} />}>
+    <Section title="Moved" beside={<Share of={briefing} />}>
       <p class="quiet small">
         <Flowing
           text={`Seven days to ${to} against the 90 days before${

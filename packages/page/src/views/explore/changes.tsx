@@ -2,12 +2,13 @@ import type { ComponentChildren } from 'preact';
 import { type Answer, question, type Together, useAnswer, useTogether } from '../../api.ts';
 import type { Choice } from '../../choose.tsx';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Flowing, Link, Noted, Problem, SignedBar, Source, Titled } from '../../parts.tsx';
+import { Answered, Flowing, Link, Problem, SignedBar, Titled } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { Noted, Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
-import { HeadlineText, Sides } from './headlines.tsx';
+import { HeadlineText } from './headlines.tsx';
 
 type ChangeRow = Row<'sentiment/changes'>;
 
@@ -225,6 +226,11 @@ function Stories({
   const { country, topic, model, match, to, what } = about;
   const others = rows.find(({ others }) => others !== null);
   const single = rows.filter((row) => row !== others);
+  // The largest contribution is first.
+  const sides = {
+    'Raised the mean': single.filter(({ contribution }) => contribution > 0),
+    'Lowered the mean': single.filter(({ contribution }) => contribution < 0).toReversed(),
+  };
   const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
   const line = { country, topic, model, match_type: match, to, from: all.before_from };
   return (
@@ -232,7 +238,7 @@ function Stories({
       <div class="row titled">
         <h2>Stories behind the move</h2>
         {!about.isBrief && <Link to={{ ...line, show: 'lines', at: null }}>{what} as a line</Link>}
-        <Source of={stories} />
+        <Share of={stories} />
       </div>
       <p class="quiet">
         {others &&
@@ -244,12 +250,20 @@ function Stories({
         distance of its mean from the earlier mean of all, for the later period minus the same for the earlier
         one. All parts add up to the move.
       </How>
-      <Sides
-        titles={['Raised the mean', 'Lowered the mean']}
-        rows={single}
-        show={storyOf}
-        part={part(all.change)}
-      />
+      <div class="sides">
+        {Object.entries(sides).map(([title, rows]) => (
+          <div key={title}>
+            <Table
+              label={title}
+              kind="news"
+              rows={rows}
+              columns={[{ title, kind: 'text', show: storyOf }, part(all.change)]}
+              keyOf={(row) => `${row.last_at} ${row.headline}`}
+              first={15}
+            />
+          </div>
+        ))}
+      </div>
     </section>
   );
 }

@@ -6,19 +6,9 @@ import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import type { Bucket, IndexFeed, NewsKind } from '../../loader.ts';
 import { counted, number, score } from '../../numbers.ts';
-import {
-  Answered,
-  Controls,
-  Link,
-  Period,
-  Problem,
-  Select,
-  Source,
-  Switch,
-  Titled,
-  useTitle,
-} from '../../parts.tsx';
+import { Answered, Controls, Link, Period, Problem, Select, Switch, Titled, useTitle } from '../../parts.tsx';
 import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
+import { Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
 import { mostLines } from './asked.ts';
@@ -276,7 +266,7 @@ function lanesOf({ starts, by }: Chart, news: readonly Row<'news/counts'>[] = []
 /** The address of the headlines behind the open point of an index. */
 function headlinesOf(country: string, shown: readonly IndexLine[]) {
   const { topic } = shown.find(({ key }) => key === address.value.get('of')) ?? shown[0]!;
-  return { show: null, country, topic, match_type: null, of: null, list: 'stories' };
+  return { show: null, country, topic, match_type: null, of: null };
 }
 
 /** The most rows of an answer. */
@@ -428,7 +418,7 @@ function Listed({ about, news }: Together<AboutNews, ReturnType<typeof newsOf>>)
           News of {name}
           {title}
         </h2>
-        <Source of={news} />
+        <Share of={news} />
       </div>
       {rows.length === limit && <p class="quiet">The latest 1,000. Choose fewer days to see others.</p>}
       {rows.length === 0 ? (

@@ -1,19 +1,17 @@
-import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { question, type Together, useAnswer, useTogether } from '../../api.ts';
 import { type Chart, isLoaded, type SeriesKey } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
-import { Answered, Field, Flowing, Noted, Select, SignedBar, Source, Switch } from '../../parts.tsx';
+import { Answered, Field, Flowing, Select, SignedBar } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { Noted, Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import type { Selected } from './selected.ts';
 
 /** The most headlines of a list. */
 const most = 500;
-
-const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** What a list is about: a series and a time. */
 interface About {
@@ -27,22 +25,17 @@ interface About {
   readonly to: string;
   readonly asOf: string | null;
   readonly find: string | null;
-  readonly model: 'directional' | 'semantic';
-  readonly list: 'latest' | 'stories';
 }
 
-function questionsOf({ series, from, to, asOf, find, model, list }: About) {
+function questionsOf({ series, from, to, asOf, find }: About) {
   const { country, topic, match } = series;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
-  return {
-    latest: list === 'latest' ? question('headlines', { ...of, limit: most }) : undefined,
-    stories: list === 'stories' ? question('headlines/stories', { ...of, model }) : undefined,
-  };
+  return { latest: question('headlines', { ...of, limit: most }) };
 }
 
 type Found = Together<About, ReturnType<typeof questionsOf>>;
 
-/** Shows the headlines of a line in a period, the latest first, or as stories. */
+/** Shows the headlines of a line in a period, the latest first. */
 export function Headlines(props: { chart: Chart; selected: Selected; asOf: string | null }) {
   const { chart, selected, asOf } = props;
   const all = chart.series.filter(({ isDifference }) => !isDifference);
@@ -56,9 +49,7 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
       title: selected.title,
       isLoaded: states.every((state, index) => !isIn(index) || isLoaded(state)),
       find: address.value.get('find') || null,
-      model: address.value.get('model') === 'semantic' ? 'semantic' : 'directional',
-      list: address.value.get('list') === 'stories' ? 'stories' : 'latest',
-    } as const satisfies About,
+    },
     questionsOf,
   );
   // What is listed, which may still be that of another point.
@@ -85,7 +76,6 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
         ) : (
           <span class="quiet">{about?.name ?? name}</span>
         )}
-        <Switch label="List" name="list" value={asked.answer?.about.list ?? 'latest'} values={lists} />
         <Field
           label="Search these headlines"
           placeholder="Search"
@@ -99,26 +89,8 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
   );
 }
 
-function Listed({ about, latest, stories }: Found) {
-  const { find, series, asOf, model } = about;
-  if (stories)
-    return stories.rows.length > 0 ? (
-      <>
-        <Noted of={stories}>
-          A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
-          headlines that say the same.
-        </Noted>
-        <Sides
-          titles={['Raise the mean', 'Lower the mean']}
-          rows={stories.rows}
-          show={storyOf}
-          part={contribution}
-        />
-      </>
-    ) : (
-      <p class="empty">{find ? `No story here has “${find}”.` : 'No headline here has a score.'}</p>
-    );
-  if (!latest) return null;
+function Listed({ about, latest }: Found) {
+  const { find, series, asOf } = about;
   const { rows } = latest;
   if (rows.length === 0)
     return (
@@ -281,7 +253,7 @@ function ListedVersions({ about, versions }: Together<OfVersions, ReturnType<typ
           },
         ]}
       />
-      <Source of={versions} />
+      <Share of={versions} />
     </div>
   );
 }
@@ -289,59 +261,6 @@ function ListedVersions({ about, versions }: Together<OfVersions, ReturnType<typ
 function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
   if (asOf === null) return known_to === null;
   return known_from <= asOf && (known_to === null || known_to > asOf);
-}
-
-/** Lists stories in two columns: those that raise a mean, most first, and those that lower it. */
-export function Sides<
-  Story extends Pick<Row<'headlines/stories'>, 'contribution' | 'last_at' | 'headline'>,
->(props: {
-  titles: readonly [raise: string, lower: string];
-  /** The largest contribution first. */
-  rows: readonly Story[];
-  show: (story: Story) => ComponentChildren;
-  part: Column<Story>;
-}) {
-  const { titles, rows, show, part } = props;
-  const sides = [
-    rows.filter(({ contribution }) => contribution > 0),
-    rows.filter(({ contribution }) => contribution < 0).toReversed(),
-  ];
-  return (
-    <div class="sides">
-      {titles.map((title, side) => (
-        <div key={title}>
-          <Table
-            label={title}
-            kind="news"
-            rows={sides[side]!}
-            columns={[{ title, kind: 'text', show }, part]}
-            keyOf={(row) => `${row.last_at} ${row.headline}`}
-            first={15}
-          />
-        </div>
-      ))}
-    </div>
-  );
-}
-
-const contribution: Column<Row<'headlines/stories'>> = {
-  title: 'Contribution',
-  kind: 'number',
-  show: (row) => score(row.contribution),
-};
-
-function storyOf(row: Row<'headlines/stories'>) {
-  const { last_at, headlines, directional, semantic } = row;
-  return (
-    <>
-      <HeadlineText {...row} text={row.headline} />
-      <span class="quiet">
-        <Flowing text={` · ${moment(last_at)}`} />
-        {headlines > 1 && ` · ${number(headlines)} headlines`}
-        {` · directional ${score(directional)}, semantic ${score(semantic)}`}
-      </span>
-    </>
-  );
 }
 
 /** The text of a headline, as a link if the service sent a web address, and its source. */

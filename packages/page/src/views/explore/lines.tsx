@@ -23,7 +23,8 @@ import {
   withDifference,
 } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
-import { Answered, Noted, Swatch, Titled, useWidth } from '../../parts.tsx';
+import { Answered, Swatch, Titled, useWidth } from '../../parts.tsx';
+import { Noted } from '../../share.tsx';
 import { dayOf, moment, plusDays, zone } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
 import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
@@ -174,7 +175,7 @@ export function Drawn(props: {
   const open = openIn(chart);
   const [days, against] = [address.value.get('days'), address.value.get('against')];
   const dark = isDark.value;
-  const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 440));
+  const height = width < 600 ? 240 : Math.max(300, Math.min(640, innerHeight - 520));
 
   useEffect(() => {
     if (width === 0) return;

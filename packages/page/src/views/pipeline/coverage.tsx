@@ -7,9 +7,10 @@ import { stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Link, Period, Section, Select, Source, Swatch } from '../../parts.tsx';
+import { Answered, Controls, Link, Period, Section, Select, Swatch } from '../../parts.tsx';
 import { report } from '../../report.ts';
 import { variantTitle } from '../../rows.ts';
+import { Share } from '../../share.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
 
@@ -101,7 +102,7 @@ function Matrix({ about, coverage, listed }: Together<OfMatrix, ReturnType<typeo
         </ul>
         <span class="quiet small">each cell:</span>
         <Axis from={from} to={to} />
-        <Source of={coverage} chart=".matrix" />
+        <Share of={coverage} chart=".matrix" />
       </div>
       <div class="matrix apart">
         <Grid
@@ -190,7 +191,7 @@ function MissingDays({ about, missing }: Together<OfMissing, ReturnType<typeof m
   const of = Object.values(series).join(' ');
   if (rows.length === 0 && !of) return null;
   return (
-    <Section title={of ? `Missing days of ${of}` : 'Missing days'} beside={<Source of={missing} />}>
+    <Section title={of ? `Missing days of ${of}` : 'Missing days'} beside={<Share of={missing} />}>
       {of && (
         <p class="row">
           {rows.length === 0 && (

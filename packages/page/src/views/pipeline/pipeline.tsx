@@ -3,8 +3,10 @@ import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { completeTo } from '../../loader.ts';
 import { number, share } from '../../numbers.ts';
-import { Flowing, Meter, Problems, Section, Source, useTitle } from '../../parts.tsx';
+import { Flowing, Meter, Problems, Section, useTitle } from '../../parts.tsx';
+import { report } from '../../report.ts';
 import { groupedBy, type Row } from '../../rows.ts';
+import { Share } from '../../share.tsx';
 import { Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
 import { Causes } from '../causes.tsx';
@@ -51,9 +53,12 @@ export function Pipeline() {
       {checks.answer && loads.length + checks.answer.rows.length > 0 && <Checks asked={checks} />}
       {arrival.answer && arrival.answer.rows.length > 0 && <Arrival asked={arrival} />}
       {loads.length > 0 && (
-        <Section title="Last loads" beside={<Source of={asked.loads} />}>
-          <Loads loads={loads} />
-        </Section>
+        <details open={report !== undefined}>
+          <summary>Last loads: {number(loads.length)}</summary>
+          <Section title="Last loads" beside={<Share of={asked.loads} />}>
+            <Loads loads={loads} />
+          </Section>
+        </details>
       )}
     </>
   );
@@ -82,7 +87,7 @@ function Checks({ asked }: { asked: Answering<'checks'> }) {
   const results = [...groupedBy(rows, ({ result }) => result)];
   const oldest = rows.map(({ checked_at }) => checked_at).toSorted()[0];
   return (
-    <Section title="Checks" beside={<Source of={asked} />}>
+    <Section title="Checks" beside={<Share of={asked} />}>
       <p class="quiet">
         {oldest
           ? `${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}; checked since ${moment(oldest)}`
@@ -95,7 +100,7 @@ function Checks({ asked }: { asked: Answering<'checks'> }) {
 /** Shows by source how long after its publication a headline arrives. */
 function Arrival({ asked }: { asked: Answering<'arrival'> }) {
   return (
-    <Section title="Arrival" beside={<Source of={asked} />}>
+    <Section title="Arrival" beside={<Share of={asked} />}>
       <p class="quiet">
         Time from a headline's publication to its arrival here, in the last 30 days. Headlines that are
         backfilled, or published before the first load, do not count.
@@ -130,7 +135,7 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
   const names = jobs.filter((job) => job.requests_per_month === most?.requests_per_month);
   const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
   return (
-    <Section title="Requests this month" beside={<Source of={requests} />}>
+    <Section title="Requests this month" beside={<Share of={requests} />}>
       {rows && most && most.requests_used !== null && !hasOwn && <Bullet job={most} of={of} used={0} />}
       {rows?.map(({ key, requests, is_own }) => (
         <Fragment key={key}>
