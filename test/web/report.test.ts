@@ -25,9 +25,9 @@ beforeAll(async () => {
   sandbox = await startSandbox({
     limits: null,
     volume: 0.2,
-    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
+    faults: { script: [{ kind: 'refuse', status: 422, times: 2, match }] },
   });
-  const asked = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-30' };
+  const asked = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
   await folder.write('jobs/food.yaml', jobFor(asked));
   await run('backfill', 'food');
   await run('check', 'food');
