@@ -9,6 +9,7 @@ const {
   changeAt,
   chartOf,
   largestMove,
+  leadOf,
   stateWords,
   storyOfMove,
   withDifference,
@@ -101,6 +102,7 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     const chart = withDifference(aChart(rows, [covered('2025-01-01', '2025-01-02')], asked));
     const none = [null, null, null];
     expect(chart.lines[0]!.errors).toEqual([expect.closeTo(0.196), null, null]);
+    expect(chart.lines[0]!.bands[0]).toEqual([expect.closeTo(0.304), expect.closeTo(0.696)]);
     expect(chart.lines.at(-1)!.errors).toEqual(none);
     const all = [covered('2024-12-01', '2025-01-03')];
     expect(aChart(rows, all, { ...asked, smooth: 7 }).line.errors).toEqual(none);
@@ -201,6 +203,44 @@ describe('a trailing mean', () => {
     expect(line.values).toEqual([null, 0.5, null, null, 0.5, 0.5]);
     expect(one.states[2]).toBe('incomplete');
     expect(line.loose).toEqual([null, null, 0.5, null, null, null]);
+  });
+
+  it('has a band of its usual scatter, outside of which a mean is 2 standard errors from that of the 90 days before', () => {
+    const start = Date.parse('2025-01-01');
+    const dayAt = (index: number) => new Date(start + index * 86_400_000).toISOString().slice(0, 10);
+    const rows = Array.from({ length: 100 }, (_, day) =>
+      aRow(dayAt(day), day > 96 ? 0.5 : Math.sin(day) / 3, (day % 4) + 1),
+    );
+    const to = dayAt(99);
+    const asked = { from: dayAt(96), to, smooth: 7 };
+    expect(leadOf({ ...asked, by: 'day' })).toBe(dayAt(0));
+    expect(leadOf({ ...asked, by: 'week' })).toBe('2025-03-31');
+    expect(leadOf({ ...asked, by: 'day', smooth: 1 })).toBe(asked.from);
+    const { line } = aChart(rows, all, asked);
+    // As Changes and Briefing compute z of the last week.
+    const sums = (days: typeof rows) => ({
+      n: days.reduce((sum, row) => sum + row.headlines, 0),
+      s: days.reduce((sum, row) => sum + row.directional_sum, 0),
+    });
+    const [now, before] = [sums(rows.slice(93)), sums(rows.slice(3, 93))];
+    const squares = rows.slice(3).reduce((sum, row) => sum + row.directional_sum ** 2 / row.headlines, 0);
+    const rest = squares - now.s ** 2 / now.n - before.s ** 2 / before.n;
+    const error = Math.sqrt((rest / 95) * (1 / now.n + 1 / before.n));
+    const middle = before.s / before.n;
+    expect(line.bands.at(-1)).toEqual([
+      expect.closeTo(middle - 2 * error, 9),
+      expect.closeTo(middle + 2 * error, 9),
+    ]);
+    expect(line.values.at(-1)).toBeGreaterThan(line.bands.at(-1)![1]);
+    expect(line.bands[0]).not.toBeNull();
+    // Not without one of those days, nor of weeks.
+    expect(aChart(rows, [covered(dayAt(1), to)], asked).line.bands.map(Boolean)).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    expect(aChart(rows, all, { ...asked, by: 'week' }).line.bands.every((band) => band === null)).toBe(true);
   });
 
   it('is a mean of scores: headlines without one do not count', () => {

@@ -1,7 +1,8 @@
-import { endOf, startsOf } from '../buckets.ts';
+import { bisectLeft, cumsum, greatest, sum } from 'd3-array';
+import { endOf, startOf, startsOf } from '../buckets.ts';
 import type { Bucket } from '../loader.ts';
 import { groupedBy, type Row } from '../rows.ts';
-import { aDay } from '../time.ts';
+import { aDay, plusDays } from '../time.ts';
 
 export type Model = 'directional' | 'semantic';
 
@@ -73,8 +74,10 @@ export interface Line {
   /** The buckets' means, without smoothing, and how many scores each is of. */
   readonly means: readonly (number | null)[];
   readonly counts: readonly number[];
-  /** Half the height of the band around each drawn value; `null` where there is no band. */
+  /** Half the height of the band of uncertainty around each drawn value; `null` where there is none. */
   readonly errors: readonly (number | null)[];
+  /** The band at each drawn value: that of uncertainty or, of a trailing mean, its usual scatter. */
+  readonly bands: readonly (readonly [low: number, high: number] | null)[];
 }
 
 /** Standard errors on each side of a mean, between which 95% of normally distributed means lie. */
@@ -105,9 +108,9 @@ export interface ChartAsked {
   readonly from: string;
   readonly to: string;
   readonly by: Bucket;
-  /** Days of the trailing mean, which also needs rows from before `from`, of whole buckets. */
+  /** Days of the trailing mean, which also needs rows from `leadOf` on. */
   readonly smooth: number;
-  /** Whether lines have a band of uncertainty. A trailing mean has none. */
+  /** Whether lines have a band of uncertainty. A trailing mean has that of its usual scatter. */
   readonly band?: boolean;
 }
 
@@ -124,45 +127,94 @@ export function chartOf(
   const byKey = groupedBySeries(rows);
   const coveredByKey = groupedBySeries(covered);
   const titles = titlesOf(asked.series);
+  const chart = { by, from, to, starts, ends, smooth };
+  const behindAt = starts.map((_, index) => behindOf(chart, index));
   const series: SeriesPoints[] = [];
   const lines: Line[] = [];
   for (const [place, one] of asked.series.entries()) {
     const key = keyOf(one);
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
-    const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
+    const rows = starts.map((start) => found.get(start));
+    const headlines = rows.map((row) => row?.headlines ?? 0);
     const isCovered = coveredBy(coveredByKey.get(key) ?? []);
     const states = starts.map((start, index) =>
       stateOf(isCovered, [start, ends[index]!], period, headlines[index]! > 0),
     );
     const isFull = states.map(
-      (state, index) =>
-        state === 'covered' &&
-        isCovered(behindOf({ starts, ends, from, to, smooth }, index).from, ends[index]!),
+      (state, index) => state === 'covered' && isCovered(behindAt[index]!.from, ends[index]!),
     );
-    const sums = (count: (row: SentimentRow) => number) =>
-      trailingSums([...found.values()], starts, smooth, count);
-    const behind = smooth > 1 ? sums((row) => row.headlines ?? 0) : headlines;
+    const sumsOf = summing(found);
+    const allBehind = sumsOf((row) => row.headlines ?? 0);
+    const behind = smooth > 1 ? behindAt.map(({ from, to }) => allBehind(from, to)) : headlines;
     const points = { ...one, key, title: titles[place]!, place, states, headlines, behind };
     series.push(points);
     for (const model of models) {
-      const means = starts.map((start) => found.get(start)?.[model] ?? null);
-      const counts = starts.map((start) => found.get(start)?.[`${model}_count`] ?? 0);
-      const scores = smooth > 1 ? sums((row) => row[`${model}_sum`] ?? 0) : [];
-      const scored = smooth > 1 ? sums((row) => row[`${model}_count`] ?? 0) : [];
-      const drawn = means.map((mean, index) =>
-        mean === null || smooth === 1 ? mean : scores[index]! / scored[index]!,
-      );
+      const means = rows.map((row) => row?.[model] ?? null);
+      const counts = rows.map((row) => row?.[`${model}_count`] ?? 0);
+      const scores = scoresOf(sumsOf, model);
+      const drawn = means.map((mean, index) => {
+        const { from, to } = behindAt[index]!;
+        return mean === null || smooth === 1 ? mean : scores.sum(from, to) / scores.count(from, to);
+      });
       const values = drawn.map((value, index) => (isFull[index] ? (value ?? undefined) : null));
       const loose = drawn.map((value, index) => (isPart(states[index]!) ? value : null));
-      const errors = starts.map((start, index) => {
-        const error = found.get(start)?.[`${model}_error`] ?? null;
+      const errors = rows.map((row, index) => {
+        const error = row?.[`${model}_error`] ?? null;
         const hasBand = asked.band && smooth === 1 && typeof values[index] === 'number';
         return hasBand && error !== null ? errorsAside * error : null;
       });
-      lines.push({ series: points, model, values, loose, means, counts, errors });
+      const bands = values.map((value, index) => {
+        const { from, to } = behindAt[index]!;
+        if (typeof value !== 'number') return null;
+        if (smooth === 1) return asked.band ? aside(value, errors[index] ?? 0) : null;
+        return by === 'day' && isCovered(from - usualDays * aDay, to) ? usualScatter(scores, from, to) : null;
+      });
+      lines.push({ series: points, model, values, loose, means, counts, errors, bands });
     }
   }
-  return { by, from, to, starts, ends, series, lines, smooth, counted: 'headline', lanes: [] };
+  return { ...chart, series, lines, counted: 'headline', lanes: [] };
+}
+
+function aside(middle: number, error: number) {
+  return [middle - error, middle + error] as const;
+}
+
+/** Returns a function that sums up a value of rows, by when they begin, from one moment to before another, in milliseconds. */
+function summing(found: ReadonlyMap<number, SentimentRow>) {
+  const sorted = [...found].toSorted(([a], [b]) => a - b);
+  const times = sorted.map(([at]) => at);
+  return (value: (row: SentimentRow) => number) => {
+    const sums = [0, ...cumsum(sorted, ([, row]) => value(row))];
+    return (from: number, to: number) => sums[bisectLeft(times, to)]! - sums[bisectLeft(times, from)]!;
+  };
+}
+
+/** Sums up the scores of a model: their number, the scores, what their scatter follows from, and the rows that have some. */
+function scoresOf(sumsOf: ReturnType<typeof summing>, model: Model) {
+  const count = (row: SentimentRow) => row[`${model}_count`] ?? 0;
+  const sum = (row: SentimentRow) => row[`${model}_sum`] ?? 0;
+  return {
+    count: sumsOf(count),
+    sum: sumsOf(sum),
+    squares: sumsOf((row) => count(row) && sum(row) ** 2 / count(row)),
+    rows: sumsOf((row) => Number(count(row) > 0)),
+  };
+}
+
+/** Days before a period whose daily means say what is usual, and standard errors on each side, as in Briefing. */
+const [usualDays, usualErrors] = [90, 2];
+
+/**
+ * Returns the usual scatter of the mean of a period: around the mean of the 90 days before, where the mean of the period would be
+ * less than 2 standard errors (z) from it. These follow from the scatter of daily means, as in `sentiment/changes`.
+ */
+function usualScatter({ count, sum, squares, rows }: ReturnType<typeof scoresOf>, from: number, to: number) {
+  const before = from - usualDays * aDay;
+  const [n, n0, days] = [count(from, to), count(before, from), rows(before, to)];
+  if (n === 0 || n0 === 0 || days < leastBuckets) return null;
+  const rest = squares(before, to) - sum(from, to) ** 2 / n - sum(before, from) ** 2 / n0;
+  const variance = Math.max(0, rest) / (days - 2);
+  return aside(sum(before, from) / n0, usualErrors * Math.sqrt(variance * (1 / n + 1 / n0)));
 }
 
 /** True for a bucket with some of its headlines. */
@@ -201,6 +253,7 @@ export function withDifference(chart: Chart): Chart {
         model: line.model,
         loose: none.map(() => null),
         errors: none.map(() => null),
+        bands: none.map(() => null),
         counts: none,
         values: line.values.map((value, index) => minus(value, than.values[index])),
         means: line.means.map((mean, index) => minus(mean, than.means[index]!)),
@@ -250,10 +303,8 @@ export function largestMove({ lines }: Chart): Move | undefined {
       typeof mean === 'number' ? [{ mean, count: counts[index]! }] : [],
     );
     if (line.series.isDifference || all.length < leastBuckets) return [];
-    const sumOf = (value: (one: (typeof all)[number]) => number) =>
-      all.reduce((sum, one) => sum + value(one), 0);
-    const mean = sumOf((one) => one.count * one.mean) / sumOf(({ count }) => count);
-    const variance = sumOf((one) => one.count * (one.mean - mean) ** 2) / (all.length - 1);
+    const mean = sum(all, (one) => one.count * one.mean) / sum(all, ({ count }) => count);
+    const variance = sum(all, (one) => one.count * (one.mean - mean) ** 2) / (all.length - 1);
     return values.flatMap((now, index): Move[] => {
       const before = values[index - 1];
       if (typeof now !== 'number' || typeof before !== 'number') return [];
@@ -261,7 +312,7 @@ export function largestMove({ lines }: Chart): Move | undefined {
       return error > 0 ? [{ line, index, change: now - before, z: (now - before) / error }] : [];
     });
   });
-  return moves.toSorted((a, b) => Math.abs(b.z) - Math.abs(a.z))[0];
+  return greatest(moves, ({ z }) => Math.abs(z));
 }
 
 /** The least share of a move that a story must have to be named with it. */
@@ -269,11 +320,13 @@ const leastShare = 1 / 3;
 
 /** Returns the story that did most of a move, with its share; none that was news before, or that did less than a third. */
 export function storyOfMove(stories: readonly Row<'sentiment/changes/stories'>[], { change }: Move) {
-  return stories
+  const shares = stories
     .filter(({ others, headlines_before: before }) => others === null && before === 0)
-    .map(({ headline, contribution }) => ({ headline, share: contribution / change }))
-    .filter(({ share }) => share >= leastShare)
-    .toSorted((a, b) => b.share - a.share)[0];
+    .map(({ headline, contribution }) => ({ headline, share: contribution / change }));
+  return greatest(
+    shares.filter(({ share }) => share >= leastShare),
+    ({ share }) => share,
+  );
 }
 
 export function meanAt({ values, loose }: Line, index: number): number | null {
@@ -320,27 +373,15 @@ export function behindOf(
   };
 }
 
+/** Returns the first day whose rows a chart needs: a trailing mean is of earlier days, too, and compared with those before. */
+export function leadOf({ from, by, smooth }: Pick<ChartAsked, 'from' | 'by' | 'smooth'>): string {
+  if (smooth === 1) return from;
+  return startOf(plusDays(from, 1 - smooth - (by === 'day' ? usualDays : 0)), by);
+}
+
 /** True if the headlines behind a drawn mean are of more days than its bucket. */
 export function isTrailing(chart: Chart, index: number): boolean {
   return behindOf(chart, index).from < chart.starts[index]!;
-}
-
-/** Sums a value of the rows over each bucket and the days before it. */
-function trailingSums(
-  rows: readonly SentimentRow[],
-  starts: readonly number[],
-  days: number,
-  count: (row: SentimentRow) => number,
-): number[] {
-  const values = rows
-    .map((row) => ({ at: Date.parse(row.at), value: count(row) }))
-    .toSorted((a, b) => a.at - b.at);
-  let [first, next, sum] = [0, 0, 0];
-  return starts.map((start) => {
-    for (; next < values.length && values[next]!.at <= start; next += 1) sum += values[next]!.value;
-    for (; first < next && values[first]!.at <= start - days * aDay; first += 1) sum -= values[first]!.value;
-    return sum;
-  });
 }
 
 /** Returns what distinguishes the series from each other, or everything if there is only one. */
@@ -365,7 +406,5 @@ function titlesOf(series: readonly SeriesKey[]): string[] {
 
 /** Returns the headlines of all series by bucket. */
 export function allHeadlines(series: readonly SeriesPoints[], length: number): number[] {
-  const sums = new Array<number>(length).fill(0);
-  for (const { headlines } of series) for (const [index, count] of headlines.entries()) sums[index]! += count;
-  return sums;
+  return Array.from({ length }, (_, index) => sum(series, ({ headlines }) => headlines[index]));
 }
