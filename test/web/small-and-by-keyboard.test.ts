@@ -142,6 +142,32 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
   });
 });
 
+describe.skipIf(!browserPath)('panels', { timeout: 120_000 }, () => {
+  it('have one axis: three numbers each, one of which is 0, and its name once', async () => {
+    const lists = 'country=US&country=NO&topic=Inflation-Food&topic=Governance/Corruption';
+    const page = await open(`view=sentiment&${lists}&match_type=COMBINED&match_type=DOMESTIC&smooth=7`);
+    await countOf(page.locator('.chart .u-title')).toBe(8);
+    await page.quiet();
+    await page.evaluate(`{
+      globalThis.written = [];
+      const write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...others) {
+        written.push(text);
+        return write.call(this, text, ...others);
+      };
+    }`);
+    // Draws everything again.
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const written = (pattern: RegExp) =>
+      page.evaluate<number>(`written.filter((text) => ${pattern}.test(text)).length`);
+    await expect.poll(() => written(/headlines per day/)).toBeGreaterThan(0);
+    const drawn = await written(/headlines per day/);
+    expect(await written(/^score$/)).toBe(drawn);
+    expect([await written(/^0$/), await written(/^[+−]0\.\d+$/)]).toEqual([8 * drawn, 16 * drawn]);
+    await page.reload();
+  });
+});
+
 describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
   it('has a title of view, country and topic', async () => {
     for (const [query, title] of [

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { threeOf } from '../src/draw/scales.ts';
+import { markers, mostTogether } from '../src/draw/sign.tsx';
 
 const style = readFileSync(new URL('../src/style.css', import.meta.url), 'utf8');
 
@@ -42,23 +44,66 @@ function luminance(name: string, look: 0 | 1): number {
   return product([[0.2126, 0.7152, 0.0722]], linear(name, look))[0]!;
 }
 
+function contrast(one: string, other: string, look: 0 | 1): number {
+  const [a, b] = [luminance(one, look), luminance(other, look)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
+/** Returns how far apart two colours are for deuteranopes. */
+function distance(one: string, other: string, look: 0 | 1): number {
+  const [a, b] = [one, other].map((name) => lab(product(deuteranopia, linear(name, look)))) as [
+    number[],
+    number[],
+  ];
+  return Math.hypot(...a.map((part, index) => part - b[index]!));
+}
+
 const states = ['covered', 'settling', 'running', 'pending', 'failed', 'never'];
-const pairs = states.flatMap((one, index) => states.slice(index + 1).map((other) => [one, other] as const));
+const lines = Array.from({ length: mostTogether }, (_, place) => `series-${place}`);
+const pairsOf = (names: readonly string[]) =>
+  names.flatMap((one, index) => names.slice(index + 1).map((other) => [one, other] as const));
 
 describe.each([
   ['light', 0],
   ['dark', 1],
 ] as const)('colours of the %s page', (_, look) => {
-  it.each(['paper', 'raised'])('show the border of a field on %s with a contrast of 3 to 1', (on) => {
-    const [one, other] = [luminance('edge', look), luminance(on, look)];
-    expect((Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)).toBeGreaterThanOrEqual(3);
+  it.each(['paper', 'raised'])(
+    'show the border of a field, and lines, on %s with a contrast of 3 to 1',
+    (on) => {
+      for (const name of ['edge', ...lines]) expect(contrast(name, on, look)).toBeGreaterThanOrEqual(3);
+    },
+  );
+
+  it.each(pairsOf(states))('keep %s and %s apart for deuteranopes', (one, other) => {
+    expect(distance(one, other, look)).toBeGreaterThan(12);
   });
 
-  it.each(pairs)('keep %s and %s apart for deuteranopes', (one, other) => {
-    const [a, b] = [one, other].map((name) => lab(product(deuteranopia, linear(name, look)))) as [
-      number[],
-      number[],
-    ];
-    expect(Math.hypot(...a.map((part, index) => part - b[index]!))).toBeGreaterThan(12);
+  // Lines are thinner than the bars of states, and no line looks like a sign.
+  it.each(pairsOf([...lines, 'positive', 'negative']))('keep lines in %s and %s apart, too', (one, other) => {
+    expect(distance(one, other, look)).toBeGreaterThan(18);
   });
+});
+
+it('a series has a marker beside its colour, and there is no fifth of either', () => {
+  expect(style.match(/--series-\d:/g)).toHaveLength(mostTogether);
+  expect(new Set(markers).size).toBe(mostTogether);
+});
+
+it.each([
+  [-0.35, 0.5],
+  [-0.05, 0.62],
+  [-0.71, 0.04],
+  [-1, 1],
+  [-0.05, 0.05],
+  [-0.02, 0.9],
+  [-2, 0.3],
+])('an axis from %f to %f has three round numbers in it, one of which is 0', (low, high) => {
+  const three = threeOf([low, high]);
+  expect(three).toHaveLength(3);
+  expect(three).toContain(0);
+  expect(three[0]).toBeGreaterThanOrEqual(low);
+  expect(three[2]).toBeLessThanOrEqual(high);
+  const step = three[1]! - three[0]!;
+  expect(three[2]! - three[1]!).toBeCloseTo(step, 9);
+  expect(Number(step.toPrecision(1))).toBeCloseTo(step, 9);
 });

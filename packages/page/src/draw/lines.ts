@@ -1,55 +1,55 @@
+import { extent, least, range, transpose } from 'd3-array';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { score } from '../numbers.ts';
-import { aDay, readDays, zone } from '../time.ts';
+import { number, score } from '../numbers.ts';
+import { aDay, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
+import {
+  drawDays,
+  drawGaps,
+  drawLabels,
+  drawLane,
+  drawMarks,
+  drawNote,
+  drawUnit,
+  inks,
+  type Note,
+  type Pen,
+  penOf,
+} from './pen.ts';
 import {
   allHeadlines,
   type Chart,
   changeAt,
   isLoaded,
   type Line,
-  type Move,
   meanAt,
   type SeriesPoints,
 } from './points.ts';
+import { threeOf } from './scales.ts';
+import { lookAt, markers, mostTogether } from './sign.tsx';
 
-/** Colours of the style sheet, and those of the series; more than four have a panel each, so these may repeat. */
-const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
-const seriesColours = Array.from({ length: 6 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
-const countsHeight = 110;
-const laneHeight = 15;
-/** More series than this have a panel each, at least so large, with a common range of scores. */
-const mostTogether = 4;
+/** More series than may be together have a panel each, at least so large. */
 const panel = { width: 300, height: 150, title: 27 };
 /**
  * The labels of a time axis by the milliseconds between two of them, as ISO dates are written. The year of a day and the day of
  * an hour are below, where they change.
  */
-const timeLabels: uPlot.Axis.Values = [
+const dayLabels = [aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1];
+const timeLabels = [
   [360 * aDay, '{YYYY}', null, null, null, null, null, null, 1],
   [28 * aDay, '{YYYY}-{MM}', null, null, null, null, null, null, 1],
-  [aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1],
+  dayLabels,
   [1, '{HH}:{mm}', null, null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
 ];
 
-interface LinesShown {
-  readonly width: number;
-  readonly height: number;
-  /** The open bucket. */
-  readonly open: number | null;
-  /** The chosen days, and those that were chosen to compare them with: `2026-09-01..2026-09-07`. */
-  readonly days: string | null;
-  readonly against: string | null;
-}
+/** The size of the plots of means, the open bucket, and the chosen days with those that they are compared with. */
+type Shown = Readonly<
+  { width: number; height: number; open: number | null } & Record<'days' | 'against', string | null>
+>;
 
-/** Words about a point of a line. */
-export interface Note extends Move {
-  readonly text: string;
-}
-
-interface LinesHeard {
+interface Heard {
   /** Called with the bucket under the cursor and its distance in pixels from the left of the chart. */
   readonly onHover: (index: number | null, left: number) => void;
   /** Called when a bucket is clicked. @param line the nearest one with headlines there */
@@ -68,25 +68,22 @@ export interface Drawing {
 
 /** Values that are drawn in one look; `isBand` shades what is between these and the next layer's. */
 interface Layer {
+  readonly line: Line;
   readonly values: Line['values'];
   readonly look: uPlot.Series;
   readonly isBand?: boolean;
 }
 
 /** Draws lines, together or in a panel for each series, and below them the numbers of headlines. */
-export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, heard: LinesHeard): Drawing {
+export function drawLines(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard): Drawing {
   const sheet = sheetOf(into, chart, shown, heard);
-  const { series, lines, now } = chart;
-  const range = scoreRange([...lines, ...(now?.lines ?? [])]);
-  const panels = sheet.isApart ? series.map((one) => [one]) : [series];
-  const tops: uPlot[] = [];
-  for (const of of panels) tops.push(plotOfMeans(sheet, of, range, tops));
-  const plots = [
-    ...tops,
-    plotOfCounts(sheet),
-    ...chart.lanes.map(({ title, counts }) => plotOfLane(sheet, title, counts)),
-  ];
-  openByClick(sheet, plots, tops);
+  const layers = transpose(chart.lines.map((line) => layersOf(sheet, line))).flat(2);
+  const scores = scoresOf(layers);
+  for (const of of sheet.isApart ? chart.series.map((one) => [one]) : [chart.series])
+    sheet.tops.push(plotOfMeans(sheet, of, layers, scores));
+  const lanes = chart.lanes.map(({ title, counts }) => plotOfLane(sheet, title, counts));
+  const plots = [...sheet.tops, plotOfCounts(sheet), ...lanes];
+  openByClick(sheet, plots);
   return {
     // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
     point: (index) =>
@@ -98,7 +95,7 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, he
       }),
     say: (note) => {
       sheet.note = note;
-      for (const plot of tops) plot.redraw(false);
+      for (const plot of sheet.tops) plot.redraw(false);
     },
     destroy: () => {
       for (const plot of plots) plot.destroy();
@@ -109,17 +106,18 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, he
 type Sheet = ReturnType<typeof sheetOf>;
 
 /** Returns what all plots of a chart share: their sizes, colours and axes, and the plot under the pointer. */
-function sheetOf(into: HTMLElement, chart: Chart, shown: LinesShown, heard: LinesHeard) {
+function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
   const { starts, ends, by, series, lines } = chart;
   const { width, height } = shown;
-  const colours = coloursOf([...inks, ...seriesColours]);
+  const colours = coloursOf(inks);
+  const lineColours = coloursOf(range(mostTogether).map((place) => `series-${place}`));
   const isApart = series.length > mostTogether;
   const isLabelled = width >= 760 && lines.length > 1 && !isApart;
   const right = isLabelled ? 24 + 6.2 * Math.max(...lines.map(({ series: { title } }) => title.length)) : 26;
   const across = isApart ? Math.max(1, Math.floor(width / panel.width)) : 1;
   const wide = Math.floor(width / across);
   const panelHeight = Math.max(panel.height, height / Math.ceil(series.length / across) - panel.title);
-  const xAxis: uPlot.Axis = {
+  const axis: uPlot.Axis = {
     stroke: colours.quiet,
     font: font(12),
     grid: { stroke: colours.line, width: 1 },
@@ -128,219 +126,238 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: LinesShown, heard: Line
     gap: 4,
   };
   const sheet = {
-    ...{ into, chart, shown, heard, colours, isApart, isLabelled },
+    ...{ chart, shown, heard, colours, isApart, isLabelled, right },
     middles: starts.map((start, index) => (start + ends[index]!) / 2),
-    colour: ({ series: { place } }: Line): string => colours[`series-${place % 6}`]!,
-    /** The size of a plot of means. */
+    colour: ({ series: { place } }: Line): string => lineColours[`series-${lookAt(place)}`]!,
     size: isApart ? { width: wide, height: panelHeight } : { width, height },
     isDense: (wide - axisWidth - right) / starts.length < 1,
-    timeAxis: { ...xAxis, values: timeLabels, ...(by === 'week' && weekly(starts)) } satisfies uPlot.Axis,
-    yAxis: { ...xAxis, size: axisWidth, space: 36, gap: 6 } satisfies uPlot.Axis,
-    timeScale: { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] },
+    timeAxis: {
+      ...{ ...axis, size: 36, values: timeLabels as uPlot.Axis.Values },
+      ...(by === 'week' && weekly(starts)),
+    } satisfies uPlot.Axis,
+    yAxis: { ...axis, size: axisWidth, space: 36, gap: 6 } satisfies uPlot.Axis,
+    /** The plots of means. */
+    tops: [] as uPlot[],
     /** The plot under the pointer; the others follow its cursor. */
     pointed: undefined as uPlot | undefined,
     note: undefined as Note | undefined,
     /** Whether the last drag was with Shift. */
     isShifted: false,
-    /** Returns a hook that draws on a plot, without a trace on what is drawn next. */
-    on: (draw: (pen: Pen) => void) => (plot: uPlot) => {
-      plot.ctx.save();
-      draw(penOf(plot, colours));
-      plot.ctx.restore();
-    },
-    choose: (plot: uPlot) => {
-      const { left, width: chosen } = plot.select;
-      if (chosen < 6 || plot !== sheet.pointed) return;
-      plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-      heard.onChoose(plot.posToIdx(left), plot.posToIdx(left + chosen), sheet.isShifted);
-    },
-    options: (bottom: number): Omit<uPlot.Options, 'width' | 'height' | 'series'> => ({
-      ms: 1,
-      // Days are in UTC, whatever the zone of hours is.
-      tzDate: (at) => uPlot.tzDate(new Date(at), by === 'hour' ? zone.value : 'UTC'),
-      legend: { show: false },
-      padding: [bottom > 0 ? 0 : 20, right, bottom, 0],
-      cursor: {
+    /** Makes a plot. @param hooks draw on it, without a trace on what is drawn next */
+    plot: (
+      options: Omit<uPlot.Options, 'hooks'>,
+      data: readonly Line['values'][],
+      hooks: { readonly [Name in 'drawClear' | 'drawAxes' | 'draw']?: (pen: Pen) => void },
+      setCursor: (plot: uPlot) => void = () => {},
+    ): uPlot => {
+      const drawing = Object.entries(hooks).map(([name, draw]) => {
+        const drawOn = (plot: uPlot) => {
+          plot.ctx.save();
+          draw(penOf(plot, colours));
+          plot.ctx.restore();
+        };
+        return [name, [drawOn]];
+      });
+      const cursor = {
         y: false,
         drag: { x: true, y: false, setScale: false, dist: 6 },
         sync: { key: 'sentiment', setSeries: false },
         points: { show: false },
-      },
-    }),
+      };
+      const common = {
+        ms: 1 as const,
+        // Days are in UTC, whatever the zone of hours is.
+        tzDate: (at: number) => uPlot.tzDate(new Date(at), by === 'hour' ? zone.value : 'UTC'),
+        legend: { show: false },
+        padding: [20, right, 0, 0] as uPlot.Padding,
+        cursor,
+        ...options,
+        scales: {
+          x: { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] },
+          ...options.scales,
+        },
+      };
+      const all = { ...Object.fromEntries(drawing), setCursor: [setCursor], setSelect: [choose] };
+      return new uPlot({ ...common, hooks: all }, [sheet.middles, ...data.map((one) => [...one])], into);
+    },
+  };
+  const choose = (plot: uPlot) => {
+    const { left, width: chosen } = plot.select;
+    if (chosen < 6 || plot !== sheet.pointed) return;
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    heard.onChoose(plot.posToIdx(left), plot.posToIdx(left + chosen), sheet.isShifted);
   };
   return sheet;
 }
 
-/** Returns what is drawn of a line: its band, its means, and of a past moment those of now. */
-function layersOf({ chart, colours, colour, isDense, middles }: Sheet, line: Line): readonly Layer[] {
+/** Returns what is drawn of a line below all lines, its band and the buckets behind a trailing mean, and above: its means, and those of now. */
+function layersOf(
+  { chart, colours, colour, isApart, isDense, middles }: Sheet,
+  line: Line,
+): readonly Layer[][] {
   const place = chart.lines.indexOf(line);
   const now = chart.now?.lines[place];
   const dash = line.model === 'semantic' ? [5, 3] : [];
-  const drawn = (size: number, look: uPlot.Series) => ({
-    stroke: colour(line),
-    dash,
+  const stroke = colour(line);
+  const isMarked = chart.series.length > 1 && !isApart;
+  const drawn = (look: uPlot.Series): uPlot.Series => ({
+    ...{ stroke, dash },
+    points: { fill: stroke, filter: pointsOf(isMarked ? line.series.place : null), paths: marksOf(line) },
     ...look,
-    points: { show: true, size, fill: colour(line), filter: distinct },
   });
-  const dots = (size: number, fill = colour(line)) => ({
-    stroke: colour(line),
+  const dots = (size: number, fill = stroke) => ({
+    stroke,
     paths: () => null,
     points: { show: true, size, fill },
   });
-  const edge = (side: 1 | -1) => ({
-    values: line.values.map((value, index) =>
-      typeof value === 'number' ? value + side * (line.errors[index] ?? 0) : value,
+  const edge = (side: 0 | 1) => ({
+    values: line.bands.map((band, index) =>
+      line.values[index] === undefined ? undefined : (band?.[side] ?? null),
     ),
     // Shows the edges of a point that has no neighbour to share a band with.
-    look: { points: { show: true, size: 4, fill: colour(line), filter: alone } },
+    look: { points: { show: true, size: 4, fill: stroke, filter: alone } },
   });
+  const buckets = line.means.map((mean, index) =>
+    isLoaded(line.series.states[index]!) ? (mean ?? undefined) : null,
+  );
   const changed = (of: Line) =>
     middles.map((_, index) => (changeAt(chart, place, index) === 'changed' ? meanAt(of, index) : null));
-  return [
-    ...(line.errors.some((error) => error !== null) ? [{ ...edge(1), isBand: true }, edge(-1)] : []),
-    { values: line.values, look: drawn(5, { width: isDense ? 1 : 1.75 }) },
+  const below = [
+    ...(line.bands.some(Boolean) ? [{ ...edge(0), isBand: true }, edge(1)] : []),
+    ...(chart.smooth > 1
+      ? [{ values: buckets, look: drawn({ width: 1, alpha: 0.35, points: { show: false } }) }]
+      : []),
+  ];
+  const above = [
+    { values: line.values, look: drawn({ width: chart.smooth > 1 ? 2.25 : isDense ? 1 : 1.75 }) },
     { values: line.loose, look: dots(5, colours.paper) },
     ...(now
       ? [
-          { values: now.values, look: drawn(4, { width: 1.25, alpha: 0.5 }) },
+          { values: now.values, look: drawn({ width: 1.25, alpha: 0.5 }) },
           { values: changed(line), look: dots(9) },
           { values: changed(now), look: dots(4) },
         ]
       : []),
   ];
+  return [below, above].map((layers) => layers.map((layer) => ({ ...layer, line })));
 }
 
-/** Plots the means of some series. @param tops all such plots: the pointed one or the first says where the cursor is */
+/** Plots the means of some series. @param scores the range of the axis */
 function plotOfMeans(
   sheet: Sheet,
   of: readonly SeriesPoints[],
-  range: [number, number],
-  tops: readonly uPlot[],
+  all: readonly Layer[],
+  scores: [number, number],
 ): uPlot {
-  const { chart, isApart, isLabelled, middles, colour, timeAxis, yAxis, on } = sheet;
-  const { open, days, against } = sheet.shown;
+  const { chart, isApart, isLabelled, middles, colour, timeAxis, yAxis, tops, shown } = sheet;
+  const layers = all.filter(({ line }) => of.includes(line.series));
   const lines = chart.lines.filter(({ series }) => of.includes(series));
-  const layers = lines.flatMap((line) => layersOf(sheet, line).map((layer) => ({ ...layer, line })));
-  const shade = (line: Line) => colour(line).replace('rgb(', 'rgba(').replace(')', ', 0.22)');
-  return new uPlot(
+  // Paler, the more there are: they lie over each other.
+  const alpha = lines.length > 2 ? 0.09 : 0.18;
+  const fill = (line: Line) => colour(line).replace('rgb(', 'rgba(').replace(')', `, ${alpha})`);
+  return sheet.plot(
     {
-      ...sheet.options(0),
       ...sheet.size,
       ...(isApart && { title: of[0]!.title }),
-      scales: { x: sheet.timeScale, y: { range: () => range } },
+      scales: { y: { range: () => scores } },
       axes: [
-        isApart
-          ? { ...timeAxis, size: 36 }
-          : { ...timeAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
-        { ...yAxis, values: signed },
+        isApart ? timeAxis : { ...timeAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
+        { ...yAxis, values: signed, ...(isApart && { splits: () => threeOf(scores) }) },
       ],
       series: [{}, ...layers.map(({ look }) => look)],
       bands: layers.flatMap(({ isBand, line }, place) =>
-        isBand ? { series: [place + 1, place + 2], fill: shade(line) } : [],
+        isBand ? { series: [place + 2, place + 1], fill: fill(line) } : [],
       ),
-      hooks: {
-        drawClear: [on((pen) => drawGaps(pen, chart, of))],
-        drawAxes: [
-          on((pen) => {
-            drawDays(pen, days, 'accent');
-            drawDays(pen, against, 'quiet');
-            drawMarks(pen, open === null ? undefined : middles[open]);
-          }),
-        ],
-        draw: [
-          on((pen) => drawUnit(pen, 'score')),
-          on((pen) => isLabelled && drawLabels(pen, lines, colour)),
-          on((pen) => sheet.note && !isApart && drawNote(pen, sheet.note, middles[sheet.note.index]!)),
-        ],
-        setCursor: [
-          (plot) => {
-            const isTold = plot === (tops.find((top) => top === sheet.pointed) ?? tops[0]);
-            const left = plot.root.offsetLeft + axisWidth + (plot.cursor.left ?? 0);
-            if (isTold) sheet.heard.onHover(plot.cursor.idx ?? null, left);
-          },
-        ],
-        setSelect: [sheet.choose],
+    },
+    layers.map(({ values }) => values),
+    {
+      drawClear: (pen) => drawGaps(pen, chart, of),
+      drawAxes: (pen) => {
+        drawDays(pen, shown.days, 'accent');
+        drawDays(pen, shown.against, 'quiet');
+        drawMarks(pen, shown.open === null ? undefined : middles[shown.open]);
+      },
+      draw: (pen) => {
+        // Panels have one axis in common.
+        if (of.includes(chart.series[0]!)) drawUnit(pen, 'score');
+        if (isLabelled) drawLabels(pen, lines, colour);
+        if (sheet.note && !isApart) drawNote(pen, sheet.note, middles[sheet.note.index]!);
       },
     },
-    [middles, ...layers.map(({ values }) => [...values])],
-    sheet.into,
+    (plot) => {
+      // The pointed one or the first says where the cursor is.
+      if (plot !== (tops.find((top) => top === sheet.pointed) ?? tops[0])) return;
+      const left = plot.root.offsetLeft + axisWidth + (plot.cursor.left ?? 0);
+      sheet.heard.onHover(plot.cursor.idx ?? null, left);
+    },
   );
 }
 
 /** Plots the headlines of all series as bars. */
-function plotOfCounts(sheet: Sheet): uPlot {
-  const { chart, colours, timeAxis, yAxis, on } = sheet;
-  return new uPlot(
+function plotOfCounts({ chart, colours, shown: { width }, timeAxis, yAxis, plot }: Sheet): uPlot {
+  const paths = uPlot.paths.bars!({ size: [0.85, 40], align: 0 });
+  return plot(
     {
-      ...sheet.options(0),
-      width: sheet.shown.width,
-      height: countsHeight,
-      scales: { x: sheet.timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
+      width,
+      height: 110,
+      scales: { y: { range: (_, __, most) => [0, Math.max(1, most)] } },
       axes: [
-        { ...timeAxis, size: 36 },
+        timeAxis,
         {
           ...yAxis,
-          values: (_, splits) => splits.map((split) => String(split)),
+          values: (_, splits) =>
+            splits.map((split) => (split > 0 && Number.isInteger(split) ? number(split) : '')),
           space: 22,
           grid: { show: false },
-          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4],
         },
       ],
       series: [
         {},
-        {
-          fill: colours.pending,
-          stroke: colours.pending,
-          width: 0,
-          points: { show: false },
-          paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
-        },
+        { fill: colours.pending, stroke: colours.pending, width: 0, points: { show: false }, paths },
       ],
-      hooks: {
-        drawClear: [on((pen) => drawGaps(pen, chart, chart.series))],
-        draw: [on((pen) => drawUnit(pen, `${chart.counted}s per ${chart.by}`))],
-        setSelect: [sheet.choose],
-      },
     },
-    [sheet.middles, allHeadlines(chart.series, chart.starts.length)],
-    sheet.into,
+    [allHeadlines(chart.series, chart.starts.length)],
+    {
+      drawClear: (pen) => drawGaps(pen, chart, chart.series),
+      draw: (pen) => drawUnit(pen, `${chart.counted}s per ${chart.by}`),
+    },
   );
 }
 
 /** Plots further news of each bucket as marks. */
-function plotOfLane(sheet: Sheet, title: string, counts: readonly number[]): uPlot {
-  const { chart, yAxis, on } = sheet;
-  return new uPlot(
+function plotOfLane(
+  { chart, shown: { width }, right, yAxis, plot }: Sheet,
+  title: string,
+  counts: readonly number[],
+) {
+  return plot(
     {
-      ...sheet.options(2),
-      width: sheet.shown.width,
-      height: laneHeight,
-      scales: { x: sheet.timeScale, y: { range: () => [0, 1] } },
+      width,
+      height: 15,
+      padding: [0, right, 2, 0],
+      scales: { y: { range: () => [0, 1] } },
       axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
       series: [{}, { show: false }],
-      hooks: { draw: [on((pen) => drawLane(pen, chart, title, counts))], setSelect: [sheet.choose] },
     },
-    [sheet.middles, [...counts]],
-    sheet.into,
+    [counts],
+    { draw: (pen) => drawLane(pen, chart, title, counts) },
   );
 }
 
-/** Opens the bucket that is clicked, unless the click ends a drag. */
-function openByClick(sheet: Sheet, plots: readonly uPlot[], tops: readonly uPlot[]) {
-  const { chart, heard, isApart } = sheet;
+/** Opens the bucket that is clicked. */
+function openByClick(sheet: Sheet, plots: readonly uPlot[]) {
+  const { chart, heard, isApart, tops } = sheet;
   for (const plot of plots) {
-    let from = 0;
     plot.over.addEventListener('pointerenter', () => {
       sheet.pointed = plot;
     });
-    plot.over.addEventListener('pointerdown', ({ clientX, shiftKey }) => {
-      from = clientX;
+    plot.over.addEventListener('pointerdown', ({ shiftKey }) => {
       sheet.isShifted = shiftKey;
     });
-    plot.over.addEventListener('click', (event) => {
+    // uPlot keeps clicks that end a drag to itself.
+    plot.over.addEventListener('click', () => {
       const index = plot.cursor.idx;
-      const isDrag = Math.abs(event.clientX - from) > 5;
-      if (isDrag || index === null || index === undefined) return;
+      if (index === null || index === undefined) return;
       const top = tops.indexOf(plot);
       const line =
         isApart && top >= 0
@@ -357,7 +374,7 @@ function weekly(starts: readonly number[]): uPlot.Axis {
   return {
     incrs: [1, 2, 4, 8, 13, 26, 52, 104].map((weeks) => weeks * week),
     splits: (_, __, ___, ____, step) => starts.filter((_, index) => index % Math.round(step / week) === 0),
-    values: [[aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1]],
+    values: [dayLabels] as uPlot.Axis.Values,
   };
 }
 
@@ -366,200 +383,60 @@ function signed(_: uPlot, splits: number[]): string[] {
   return splits.map((split) => (Math.abs(split) < 1e-9 ? '0' : score(split, digits)));
 }
 
-/** Returns a range that contains all means, bands and zero, with some room, within that of scores or of their differences. */
-function scoreRange(lines: readonly Line[]): [number, number] {
-  let least = 0;
-  let most = 0;
-  for (const { values, loose, errors } of lines) {
-    for (const [index, value] of values.entries()) {
-      const drawn = value ?? loose[index] ?? 0;
-      const error = errors[index] ?? 0;
-      least = Math.min(least, drawn - error);
-      most = Math.max(most, drawn + error);
-    }
-  }
-  if (least === 0 && most === 0) return [-1, 1];
-  const room = Math.max(0.1, most - least) * 0.06;
-  const limit = lines.some(({ series }) => series.isDifference) ? 2 : 1;
-  return [Math.max(-limit, Math.min(least - room, -0.05)), Math.min(limit, Math.max(most + room, 0.05))];
+/** Returns a range that contains all that is drawn and zero, with some room, within that of scores or of their differences. */
+function scoresOf(layers: readonly Layer[]): [number, number] {
+  const drawn = layers.flatMap(({ values }) => values.flatMap((value) => value ?? []));
+  const [low, high] = extent([0, ...drawn]) as [number, number];
+  if (low === 0 && high === 0) return [-1, 1];
+  const room = Math.max(0.1, high - low) * 0.06;
+  const limit = layers.some(({ line }) => line.series.isDifference) ? 2 : 1;
+  return [Math.max(-limit, Math.min(low - room, -0.05)), Math.min(limit, Math.max(high + room, 0.05))];
 }
 
-/** Returns all points if there is room for them; else those that no line would show. */
-function distinct(plot: uPlot, place: number): number[] | null {
-  return plot.bbox.width / plot.data[0].length > 8 * uPlot.pxRatio ? null : alone(plot, place);
+/**
+ * Returns a filter of points, which are all there if there is room: those that no line would show and, of several lines together,
+ * some of each, at others than those of the lines before.
+ */
+function pointsOf(place: number | null): uPlot.Series.Points.Filter {
+  return (plot, of, isShown) => {
+    if (isShown) return null;
+    const { length } = plot.data[0];
+    const step = Math.ceil((length * 140 * uPlot.pxRatio) / plot.bbox.width);
+    const some =
+      place === null ? [] : range(Math.floor((step * (place + 1)) / (mostTogether + 1)), length, step);
+    return [...some, ...alone(plot, of)];
+  };
+}
+
+/** Returns the points of a line as markers. */
+function marksOf({ series: { place } }: Line): uPlot.Series.Points.PathBuilder {
+  const marker = new Path2D(markers[lookAt(place)]);
+  return (plot, of, first, last, chosen) => {
+    const fill = new Path2D();
+    const { pxRatio } = uPlot;
+    for (const index of chosen ?? range(first, last + 1)) {
+      const value = plot.data[of]![index];
+      if (typeof value !== 'number') continue;
+      const [x, y] = [plot.valToPos(plot.data[0][index]!, 'x', true), plot.valToPos(value, 'y', true)];
+      fill.addPath(marker, new DOMMatrix([pxRatio, 0, 0, pxRatio, x, y]));
+    }
+    return { fill, flags: 0 };
+  };
 }
 
 /** Returns the points without a neighbour. */
 function alone(plot: uPlot, place: number): number[] {
   const values = plot.data[place]! as (number | null | undefined)[];
-  const isDrawn = (index: number, step: 1 | -1) => {
-    let at = index + step;
-    while (at >= 0 && at < values.length && values[at] === undefined) at += step;
-    return typeof values[at] === 'number';
-  };
-  return [...values.keys()].filter(
-    (index) => typeof values[index] === 'number' && !isDrawn(index, -1) && !isDrawn(index, 1),
-  );
+  const drawn = range(values.length).filter((index) => values[index] !== undefined);
+  const isPoint = (index: number | undefined) => index !== undefined && typeof values[index] === 'number';
+  return drawn.filter((index, at) => isPoint(index) && !isPoint(drawn[at - 1]) && !isPoint(drawn[at + 1]));
 }
 
 /** Returns the line nearest to the cursor that has headlines in the bucket. */
 function nearest(plot: uPlot | undefined, lines: readonly Line[], index: number): Line | undefined {
-  const height = plot?.cursor.top ?? 0;
-  const distance = ({ values, loose }: Line) => {
-    const value = values[index] ?? loose[index];
-    return plot && typeof value === 'number' ? Math.abs(plot.valToPos(value, 'y') - height) : 0;
-  };
-  return lines
-    .filter(({ series }) => series.behind[index]! > 0)
-    .toSorted((a, b) => distance(a) - distance(b))[0];
-}
-
-/** The canvas of a plot: its area, and where times and scores are on it. */
-function penOf(plot: uPlot, colours: Readonly<Record<(typeof inks)[number], string>>) {
-  const x = (at: number) => plot.valToPos(at, 'x', true);
-  const y = (value: number) => plot.valToPos(value, 'y', true);
-  return { ...plot.bbox, context: plot.ctx, pixel: uPlot.pxRatio, colours, x, y };
-}
-
-type Pen = ReturnType<typeof penOf>;
-
-/** Hatches what is not loaded, and shades it if that is so for all of the series. */
-function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly SeriesPoints[]) {
-  const { context, colours, pixel, x, top, height } = pen;
-  const missing = starts.map((_, index) => shown.filter(({ states }) => !isLoaded(states[index]!)).length);
-  context.fillStyle = colours.never;
-  context.strokeStyle = colours.pending;
-  context.lineWidth = pixel;
-  for (let first = 0; first < starts.length; ) {
-    let last = first;
-    while (missing[last + 1] === missing[first]) last += 1;
-    if (missing[first]! > 0) {
-      const gap = new Path2D();
-      const [left, right] = [x(starts[first]!), x(ends[last]!)];
-      gap.rect(left, top, right - left, height);
-      context.save();
-      context.clip(gap);
-      if (missing[first] === shown.length) context.fill(gap);
-      else context.globalAlpha = 0.4;
-      context.beginPath();
-      for (let at = left - height; at < right; at += 8 * pixel) {
-        context.moveTo(at, top + height);
-        context.lineTo(at + height, top);
-      }
-      context.stroke();
-      context.restore();
-    }
-    first = last + 1;
-  }
-}
-
-/** Shades days. */
-function drawDays({ context, colours, x, ...pen }: Pen, text: string | null, ink: 'accent' | 'quiet') {
-  const days = readDays(text);
-  if (!days) return;
-  const [first, last] = [Date.parse(days[0]), Date.parse(days[1]) + aDay];
-  const [left, right] = [Math.max(pen.left, x(first)), Math.min(pen.left + pen.width, x(last))];
-  context.globalAlpha = 0.15;
-  context.fillStyle = colours[ink];
-  if (right > left) context.fillRect(left, pen.top, right - left, pen.height);
-  context.globalAlpha = 1;
-}
-
-/** Draws the zero line and the middle of the open bucket. */
-function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: number | undefined) {
-  context.fillStyle = colours.quiet;
-  context.fillRect(pen.left, Math.round(y(0)), pen.width, Math.max(1, pixel));
-  if (open === undefined) return;
-  context.fillStyle = colours.accent;
-  context.fillRect(Math.round(x(open)), pen.top, Math.max(1, 2 * pixel), pen.height);
-}
-
-/** Names what an axis counts, above it. */
-function drawUnit({ context, colours, pixel, left, top }: Pen, unit: string) {
-  context.font = font(12 * pixel);
-  context.textAlign = 'left';
-  context.textBaseline = 'bottom';
-  context.fillStyle = colours.quiet;
-  context.fillText(unit, left - 46 * pixel, top - 5 * pixel);
-}
-
-/** Rings a point, and writes words beside it on the side with room, on the background. */
-function drawNote({ context, colours, pixel, x, y, ...pen }: Pen, note: Note, middle: number) {
-  const { line, index, change, text } = note;
-  const [at, height] = [x(middle), y(meanAt(line, index)!)];
-  context.strokeStyle = colours.ink;
-  context.lineWidth = 1.5 * pixel;
-  context.beginPath();
-  context.arc(at, height, 6 * pixel, 0, 2 * Math.PI);
-  context.stroke();
-  context.font = font(12 * pixel);
-  const most = pen.width * 0.45;
-  let shown = text;
-  while (shown.length > 12 && context.measureText(shown).width > most)
-    shown = `${shown.slice(0, -2).trimEnd()}…`;
-  const wide = context.measureText(shown).width;
-  const isLeft = at > pen.left + pen.width / 2;
-  const begin = Math.max(
-    pen.left + 4 * pixel,
-    Math.min(isLeft ? at - wide : at, pen.left + pen.width - wide),
-  );
-  const level = Math.max(
-    pen.top + 9 * pixel,
-    Math.min(height + (change < 0 ? 18 : -18) * pixel, pen.top + pen.height - 9 * pixel),
-  );
-  context.globalAlpha = 0.85;
-  context.fillStyle = colours.paper;
-  context.fillRect(begin - 3 * pixel, level - 9 * pixel, wide + 6 * pixel, 18 * pixel);
-  context.globalAlpha = 1;
-  context.fillStyle = colours.ink;
-  context.textAlign = 'left';
-  context.textBaseline = 'middle';
-  context.fillText(shown, begin, level);
-}
-
-/** Draws a mark for each bucket with news, the stronger the more there are, after the title of the lane. */
-function drawLane(pen: Pen, { starts, ends }: Chart, title: string, counts: readonly number[]) {
-  const { context, colours, pixel, x, left, top, height } = pen;
-  const most = Math.max(...counts);
-  context.fillStyle = colours.accent;
-  for (const [index, count] of counts.entries()) {
-    if (count === 0) continue;
-    const [from, to] = [Math.round(x(starts[index]!)), Math.round(x(ends[index]!))];
-    context.globalAlpha = 0.25 + (0.75 * count) / most;
-    context.fillRect(from, top, Math.max(2 * pixel, to - from - pixel), height);
-  }
-  context.globalAlpha = 1;
-  context.font = font(9.5 * pixel);
-  context.textAlign = 'right';
-  context.textBaseline = 'middle';
-  context.fillStyle = colours.quiet;
-  context.fillText(title, left - 3 * pixel, top + height / 2);
-}
-
-/** Draws a label at the end of each line. Moves labels apart that would overlap. */
-function drawLabels(
-  { context, pixel, y, ...pen }: Pen,
-  lines: readonly Line[],
-  colour: (line: Line) => string,
-) {
-  const height = 14 * pixel;
-  const bottom = pen.top + pen.height;
-  const labels = lines
-    .flatMap((line) => {
-      const last = line.values.findLast((value) => typeof value === 'number');
-      const isFirstOfSeries = lines.find(({ series }) => series === line.series) === line;
-      return typeof last === 'number' && isFirstOfSeries ? [{ line, at: y(last) }] : [];
-    })
-    .toSorted((a, b) => a.at - b.at);
-  for (const [index, label] of labels.entries())
-    label.at = Math.max(label.at, (labels[index - 1]?.at ?? pen.top - height / 2) + height);
-  for (const [index, label] of [...labels.entries()].toReversed())
-    label.at = Math.min(label.at, (labels[index + 1]?.at ?? bottom + height / 2) - height);
-  context.font = font(12 * pixel);
-  context.textBaseline = 'middle';
-  context.textAlign = 'left';
-  for (const { line, at } of labels) {
-    context.fillStyle = colour(line);
-    context.fillText(line.series.title, pen.left + pen.width + 6 * pixel, at);
-  }
+  const withNews = lines.filter(({ series }) => series.behind[index]! > 0);
+  return least(withNews, (line) => {
+    const value = meanAt(line, index);
+    return plot && value !== null ? Math.abs(plot.valToPos(value, 'y') - plot.cursor.top!) : 0;
+  });
 }

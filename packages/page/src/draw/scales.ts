@@ -1,3 +1,5 @@
+import { range, ticks } from 'd3-array';
+
 const limits = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1];
 
 /** Returns the score with the full colour: a round one that no mean exceeds. */
@@ -23,4 +25,14 @@ export function fullOf(counts: readonly number[]): number {
 /** Returns how strong a colour is that stands for a count, in few enough steps. */
 export function strengthOf(count: number, full: number): number {
   return Math.round(3 + 7 * Math.min(1, Math.sqrt(count / full))) / 10;
+}
+
+/** Returns three round numbers of a range that contains zero, one of which is zero. */
+export function threeOf([low, high]: readonly [number, number]): number[] {
+  const all = range(1, 40)
+    .map((count) => ticks(low, high, count))
+    .find(({ length }) => length >= 3)!;
+  const zero = all.indexOf(0);
+  const first = Math.max(0, Math.min(zero - 1, all.length - 3));
+  return all.slice(first, first + 3);
 }

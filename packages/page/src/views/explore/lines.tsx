@@ -2,9 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { question, type Together, useAnswer, useTogether } from '../../api.ts';
-import { bucketText, startOf, titleOf } from '../../buckets.ts';
+import { bucketText, titleOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
-import type { Drawing, Note } from '../../draw/lines.ts';
+import type { Drawing } from '../../draw/lines.ts';
+import type { Note } from '../../draw/pen.ts';
 import {
   behindOf,
   besideNow,
@@ -15,6 +16,7 @@ import {
   isTrailing,
   type Line,
   largestMove,
+  leadOf,
   meanAt,
   type SeriesPoints,
   type State,
@@ -22,10 +24,11 @@ import {
   storyOfMove,
   withDifference,
 } from '../../draw/points.ts';
+import { Sign } from '../../draw/sign.tsx';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Swatch, Titled, useWidth } from '../../parts.tsx';
 import { Noted } from '../../share.tsx';
-import { dayOf, moment, plusDays, zone } from '../../time.ts';
+import { dayOf, moment, zone } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
 import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
 import { Pane } from './pane.tsx';
@@ -36,9 +39,7 @@ type About = Asked & { readonly what: string; readonly changes: Parameters<typeo
 
 function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }: About) {
   const lists = { country: countries, topic: topics, match_type: matches };
-  // The first trailing mean needs earlier days, all of them covered.
-  const lead = smooth > 1 ? startOf(plusDays(from, 1 - smooth), by) : from;
-  const parameters = { ...lists, from: lead, to, by };
+  const parameters = { ...lists, from: leadOf({ from, by, smooth }), to, by };
   return {
     means: question('sentiment', { ...parameters, as_of: asOf }),
     // Those of now: a window that was loaded again since then does not say when its days were first complete.
@@ -132,6 +133,9 @@ function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
     smooth > 1 &&
       `Each point is the mean of all headlines of the ${smooth} days up to it, where all of them are loaded.`,
+    smooth > 1 &&
+      by === 'day' &&
+      'The band is the usual scatter: the mean of the 90 days before ± 2 standard errors, as in Briefing.',
     band && 'The band is the mean ± 1.96 standard errors, as if headlines were independent.',
     band && 'Reprints are not, so the true uncertainty is larger.',
     band && `${by === 'hour' ? 'An' : 'A'} ${by} with one headline has no band.`,
@@ -264,16 +268,6 @@ export function Drawn(props: {
 function openAt(chart: Chart, index: number, key: string | undefined): void {
   const of = key ?? address.value.get('of');
   go({ at: bucketText(chart.starts[index]!, chart.by), of, days: null, pane: null });
-}
-
-function Sign({ place, model }: { place: number; model: Line['model'] }) {
-  return (
-    <span
-      class="sign"
-      aria-hidden="true"
-      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 6})` }}
-    />
-  );
 }
 
 function linesOf({ lines }: Chart, series: SeriesPoints): readonly Line[] {

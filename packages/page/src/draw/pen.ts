@@ -1,0 +1,147 @@
+import { range } from 'd3-array';
+import uPlot from 'uplot';
+import { aDay, readDays } from '../time.ts';
+import { type coloursOf, font } from './colours.ts';
+import { type Chart, isLoaded, type Line, type Move, meanAt, type SeriesPoints } from './points.ts';
+
+/** Colours of the style sheet that are drawn with, besides those of lines. */
+export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
+
+/** Words about a point of a line. */
+export interface Note extends Move {
+  readonly text: string;
+}
+
+/** The canvas of a plot: its area, and where times and scores are on it. */
+export function penOf(plot: uPlot, colours: Readonly<ReturnType<typeof coloursOf<(typeof inks)[number]>>>) {
+  const x = (at: number) => plot.valToPos(at, 'x', true);
+  const y = (value: number) => plot.valToPos(value, 'y', true);
+  const write = (text: string, at: number, level: number, align: CanvasTextAlign = 'left') => {
+    plot.ctx.textAlign = align;
+    plot.ctx.fillText(text, at, level);
+  };
+  plot.ctx.font = font(12 * uPlot.pxRatio);
+  plot.ctx.textBaseline = 'middle';
+  return { ...plot.bbox, context: plot.ctx, pixel: uPlot.pxRatio, colours, x, y, write };
+}
+
+export type Pen = ReturnType<typeof penOf>;
+
+/** Hatches what is not loaded, and shades it if that is so for all of the series. */
+export function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly SeriesPoints[]) {
+  const { context, colours, pixel, x, top, height } = pen;
+  const missing = starts.map((_, index) => shown.filter(({ states }) => !isLoaded(states[index]!)).length);
+  context.fillStyle = colours.never;
+  context.strokeStyle = colours.pending;
+  context.lineWidth = pixel;
+  for (let first = 0, last = 0; first < starts.length; first = last + 1) {
+    last = first;
+    while (missing[last + 1] === missing[first]) last += 1;
+    if (missing[first] === 0) continue;
+    const [left, right] = [x(starts[first]!), x(ends[last]!)];
+    context.save();
+    context.beginPath();
+    context.rect(left, top, right - left, height);
+    context.clip();
+    if (missing[first] === shown.length) context.fill();
+    else context.globalAlpha = 0.4;
+    context.beginPath();
+    for (const at of range(left - height, right, 8 * pixel)) {
+      context.moveTo(at, top + height);
+      context.lineTo(at + height, top);
+    }
+    context.stroke();
+    context.restore();
+  }
+}
+
+/** Shades days. */
+export function drawDays({ context, colours, x, ...pen }: Pen, text: string | null, ink: 'accent' | 'quiet') {
+  const days = readDays(text);
+  if (!days) return;
+  const [first, last] = [Date.parse(days[0]), Date.parse(days[1]) + aDay];
+  const [left, right] = [Math.max(pen.left, x(first)), Math.min(pen.left + pen.width, x(last))];
+  context.globalAlpha = 0.15;
+  context.fillStyle = colours[ink];
+  if (right > left) context.fillRect(left, pen.top, right - left, pen.height);
+  context.globalAlpha = 1;
+}
+
+/** Draws the zero line and the middle of the open bucket. */
+export function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: number | undefined) {
+  context.fillStyle = colours.quiet;
+  context.fillRect(pen.left, Math.round(y(0)), pen.width, Math.max(1, pixel));
+  if (open === undefined) return;
+  context.fillStyle = colours.accent;
+  context.fillRect(Math.round(x(open)), pen.top, Math.max(1, 2 * pixel), pen.height);
+}
+
+/** Names what an axis counts, above it. */
+export function drawUnit({ context, colours, pixel, left, top, write }: Pen, unit: string) {
+  context.fillStyle = colours.quiet;
+  write(unit, left - 46 * pixel, top - 11 * pixel);
+}
+
+/** Rings a point, and writes words beside it on the side with room, with a margin of the background. */
+export function drawNote({ context, colours, pixel, x, y, write, ...pen }: Pen, note: Note, middle: number) {
+  const { line, index, change, text } = note;
+  const [at, height] = [x(middle), y(meanAt(line, index)!)];
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 1.5 * pixel;
+  context.beginPath();
+  context.arc(at, height, 6 * pixel, 0, 2 * Math.PI);
+  context.stroke();
+  let shown = text;
+  while (shown.length > 12 && context.measureText(shown).width > pen.width * 0.45)
+    shown = `${shown.slice(0, -2).trimEnd()}…`;
+  const beside = height + (change < 0 ? 18 : -18) * pixel;
+  const level = Math.max(pen.top + 9 * pixel, Math.min(beside, pen.top + pen.height - 9 * pixel));
+  context.textAlign = at > pen.left + pen.width / 2 ? 'right' : 'left';
+  context.strokeStyle = colours.paper;
+  context.lineWidth = 5 * pixel;
+  context.lineJoin = 'round';
+  context.strokeText(shown, at, level);
+  context.fillStyle = colours.ink;
+  write(shown, at, level, context.textAlign);
+}
+
+/** Draws a mark for each bucket with news, the stronger the more there are, after the title of the lane. */
+export function drawLane(pen: Pen, { starts, ends }: Chart, title: string, counts: readonly number[]) {
+  const { context, colours, pixel, x, left, top, height, write } = pen;
+  const most = Math.max(...counts);
+  context.fillStyle = colours.accent;
+  for (const [index, count] of counts.entries()) {
+    if (count === 0) continue;
+    const [from, to] = [Math.round(x(starts[index]!)), Math.round(x(ends[index]!))];
+    context.globalAlpha = 0.25 + (0.75 * count) / most;
+    context.fillRect(from, top, Math.max(2 * pixel, to - from - pixel), height);
+  }
+  context.globalAlpha = 1;
+  context.font = font(9.5 * pixel);
+  context.fillStyle = colours.quiet;
+  write(title, left - 3 * pixel, top + height / 2, 'right');
+}
+
+/** Draws a label at the end of each line. Moves labels apart that would overlap. */
+export function drawLabels(
+  { context, pixel, y, write, ...pen }: Pen,
+  lines: readonly Line[],
+  colour: (line: Line) => string,
+) {
+  const height = 14 * pixel;
+  const labels = lines
+    .flatMap((line) => {
+      const last = line.values.findLast((value) => typeof value === 'number');
+      const isFirstOfSeries = lines.find(({ series }) => series === line.series) === line;
+      return typeof last === 'number' && isFirstOfSeries ? [{ line, at: y(last) }] : [];
+    })
+    .toSorted((a, b) => a.at - b.at);
+  let above = pen.top - height / 2;
+  for (const label of labels) above = label.at = Math.max(label.at, above + height);
+  let below = pen.top + pen.height + height / 2;
+  for (const label of labels.toReversed()) below = label.at = Math.min(label.at, below - height);
+  for (const { line, at } of labels) {
+    context.fillStyle = colour(line);
+    write(line.series.title, pen.left + pen.width + 6 * pixel, at);
+  }
+}
