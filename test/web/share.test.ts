@@ -132,6 +132,16 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
     }
   });
 
+  it('shows a link to copy where the browser gives no clipboard', async () => {
+    const page = await openShare(lines);
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    const asking = page.waitForEvent('dialog');
+    void page.getByRole('button', { name: 'Copy the living link' }).click();
+    const dialog = await asking;
+    expect([dialog.type(), dialog.defaultValue()]).toEqual(['prompt', page.url()]);
+    await dialog.dismiss();
+  });
+
   it('copies no short SQL of a value that psql would obey', async () => {
     const page = await openShare(`${lines}&topic=${encodeURIComponent("It's\n\\! x")}`);
     await page.getByRole('button', { name: 'R', exact: true }).waitFor();

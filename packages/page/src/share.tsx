@@ -18,7 +18,11 @@ export function Copy({ text, label, title = 'Copy' }: { text: string; label?: st
     <button
       type="button"
       aria-label={label}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+      onClick={() => {
+        // Browsers give a clipboard only to pages of this machine, or over TLS.
+        if (navigator.clipboard) void navigator.clipboard.writeText(text).then(() => setCopied(true));
+        else prompt('Copy this text:', text);
+      }}
     >
       {isCopied ? 'Copied' : title}
     </button>
