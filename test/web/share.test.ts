@@ -98,7 +98,7 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
     );
     const other = await openShare(`${lines.replace('&country=NO', '')}&at=2026-10-20`);
     await other.keyboard.press('Escape');
-    await other.locator('.headlines').getByRole('button', { name: 'Share', exact: true }).click();
+    await other.locator('.headlines').getByRole('button', { name: 'Share', exact: true }).first().click();
     expect(await other.getByRole('link', { name: 'CSV' }).getAttribute('download')).toBe(
       'gmsi-Headlines-of-Tue-2026-10-20-US-Inflation-Food.csv',
     );
@@ -178,7 +178,7 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
           await page.getByLabel('Token').fill(token);
           await page.keyboard.press('Enter');
         }
-        await page.getByRole('button', { name: 'Share', exact: true }).click();
+        await page.getByRole('button', { name: 'Share', exact: true }).first().click();
         if (url === guarded.url) await shown(page, 'GMSI_SERVE_TOKEN');
         const code = await codeFor(page, name);
         expect(code.includes('GMSI_SERVE_TOKEN')).toBe(url === guarded.url);

@@ -142,9 +142,9 @@ function Ways({ answer, title, chart, from }: Omit<Sharing, 'of'> & { answer: An
 
 /** Returns a title with what else was asked. */
 function titleWith(title: string, { feed, country, topic, from, to }: Answer['parameters']): string {
-  const days = [from, to].filter((one) => isDay(String(one)));
-  const others = [feed, country, topic, ...days].flat();
-  return [title, ...others.filter((one) => one && !title.includes(String(one)))].join(' · ');
+  const isNew = (one: unknown) => Boolean(one) && !title.includes(String(one));
+  const days = [from, to].filter((day) => isDay(String(day)) && isNew(day)).join(' to ');
+  return [title, ...[feed, country, topic, days].flat().filter(isNew)].join(' · ');
 }
 
 /** As many values of a parameter as somebody chooses; more are all that is loaded, which an address need not name. */
@@ -238,7 +238,8 @@ function SQL({ path, parameters }: Answer): string | undefined {
   });
   const isShort = path === 'sentiment' && by === 'day' && !as_of;
   // psql would obey a line of a value that begins with a backslash.
-  if (!isShort || lists.some((list) => /[\\\p{Cc}]/u.test(list))) return undefined;
+  if (!isShort || lists.some((list) => /[\\\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(list)))
+    return undefined;
   return `-- days that were requested
 select country, topic, match_type, day, state, directional_mean, semantic_mean, headline_count
 from gmsi.sentiment_by_day
