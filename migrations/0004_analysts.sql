@@ -36,7 +36,8 @@ create table gmsi.daily_sums (
   primary key (country, topic, match_type, sentiment_type, day)
 );
 
--- For queries about all series over a few days. The primary key serves queries about some series over any time.
+-- For queries about a topic in all countries, and about all series over a few days. The primary key serves queries about a country.
+create index daily_sums_by_topic on gmsi.daily_sums (topic, match_type, sentiment_type, day);
 create index daily_sums_by_day on gmsi.daily_sums (day);
 
 create table gmsi.moments (

@@ -197,15 +197,22 @@ create or replace view gmsi.sentiment_daily as
   left join gmsi.series_states d
     on (d.feed, d.country, d.topic, d.ticker, d.match_type, d.variant) = ('gmsi-headlines', s.country, s.topic, '', s.match_type, '');
 
+-- All days are made once, not once for each series, so that bounds on the day limit them. "(select true … limit 1) is not null" instead
+-- of "exists", which PostgreSQL may plan as one pass over all sums.
 create or replace view gmsi.coverage_by_day as
-  select feed, country, topic, ticker, match_type, variant, day::date as day,
-         gmsi.state_of(daterange(day::date, day::date, '[]'), covered, settling, partial,
-                       feed = 'gmsi-headlines' and exists (
-                         select from gmsi.daily_sums s
-                         where (s.country, s.topic, s.match_type) = (series.country, series.topic, series.match_type)
-                           and s.sentiment_type = 'directional' and s.day = each.day::date)) as state
-  from gmsi.series_states as series
-  cross join lateral generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as each (day);
+  select s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant, each.day::date as day,
+         gmsi.state_of(daterange(each.day::date, each.day::date, '[]'), s.covered, s.settling, s.partial,
+                       s.feed = 'gmsi-headlines' and (
+                         select true from gmsi.daily_sums d
+                         where (d.country, d.topic, d.match_type) = (s.country, s.topic, s.match_type)
+                           and d.sentiment_type = 'directional' and d.day = each.day::date limit 1) is not null) as state
+  from (
+    select min(first_day) as first_day, max(last_day) as last_day
+    from (select lower(touched) as first_day, upper(touched) - 1 as last_day from gmsi.series_days
+          union all select first_day, last_day from gmsi.queue) as requested
+  ) as of_all
+  cross join lateral generate_series(of_all.first_day::timestamp, of_all.last_day::timestamp, interval '1 day') as each (day)
+  join gmsi.series_states s on each.day::date between s.first_day and s.last_day;
 
 create or replace view gmsi.coverage_gaps as
   select d.feed, d.country, d.topic, d.ticker, d.match_type, d.variant,
@@ -226,28 +233,53 @@ create or replace view gmsi.coverage_gaps as
       select unnest(free.days * d.settling) union all select unnest(free.days - d.settling)) as rests (rest)
   ) as part;
 
+-- Not a join of days and sums: the conditions of a query reach both by the columns that they are grouped by, and no estimate makes
+-- PostgreSQL read all sums.
 create or replace view gmsi.sentiment_by_day as
-  select c.country, names.name as country_name, c.topic, c.match_type, c.day, c.state,
-         case when c.state <> 'not loaded' then coalesce(d.all_count, 0) end as headline_count,
-         case when c.state <> 'not loaded' then coalesce(d.headline_count, 0) end as directional_count,
-         case when c.state <> 'not loaded' then coalesce(d.sentiment_sum, 0) end as directional_sum,
-         d.sentiment_mean as directional_mean,
-         case when c.state <> 'not loaded' then coalesce(d.probability_sum, 0) end as directional_probability_sum,
-         case when c.state <> 'not loaded' then coalesce(d.weighted_sum, 0) end as directional_weighted_sum,
-         d.weighted_mean as directional_weighted_mean,
-         case when c.state <> 'not loaded' then coalesce(s.headline_count, 0) end as semantic_count,
-         case when c.state <> 'not loaded' then coalesce(s.sentiment_sum, 0) end as semantic_sum,
-         s.sentiment_mean as semantic_mean,
-         case when c.state <> 'not loaded' then coalesce(s.probability_sum, 0) end as semantic_probability_sum,
-         case when c.state <> 'not loaded' then coalesce(s.weighted_sum, 0) end as semantic_weighted_sum,
-         s.weighted_mean as semantic_weighted_mean
-  from gmsi.coverage_by_day c
-  left join gmsi.countries names using (country)
-  left join gmsi.daily_sums d
-    on (d.country, d.topic, d.match_type, d.day) = (c.country, c.topic, c.match_type, c.day) and d.sentiment_type = 'directional'
-  left join gmsi.daily_sums s
-    on (s.country, s.topic, s.match_type, s.day) = (c.country, c.topic, c.match_type, c.day) and s.sentiment_type = 'semantic_sentiment'
-  where c.feed = 'gmsi-headlines';
+  select country, names.name as country_name, topic, match_type, day, state,
+         case when is_loaded then coalesce(headline_count, 0) end as headline_count,
+         case when is_loaded then coalesce(directional_count, 0) end as directional_count,
+         case when is_loaded then coalesce(directional_sum, 0) end as directional_sum,
+         directional_mean,
+         case when is_loaded then coalesce(directional_probability_sum, 0) end as directional_probability_sum,
+         case when is_loaded then coalesce(directional_weighted_sum, 0) end as directional_weighted_sum,
+         directional_weighted_mean,
+         case when is_loaded then coalesce(semantic_count, 0) end as semantic_count,
+         case when is_loaded then coalesce(semantic_sum, 0) end as semantic_sum,
+         semantic_mean,
+         case when is_loaded then coalesce(semantic_probability_sum, 0) end as semantic_probability_sum,
+         case when is_loaded then coalesce(semantic_weighted_sum, 0) end as semantic_weighted_sum,
+         semantic_weighted_mean
+  from (
+    select country, topic, match_type, day, max(state) as state, max(state) <> 'not loaded' as is_loaded,
+           max(all_count) filter (where sentiment_type = 'directional') as headline_count,
+           max(headline_count) filter (where sentiment_type = 'directional') as directional_count,
+           max(sentiment_sum) filter (where sentiment_type = 'directional') as directional_sum,
+           max(sentiment_mean) filter (where sentiment_type = 'directional') as directional_mean,
+           max(probability_sum) filter (where sentiment_type = 'directional') as directional_probability_sum,
+           max(weighted_sum) filter (where sentiment_type = 'directional') as directional_weighted_sum,
+           max(weighted_mean) filter (where sentiment_type = 'directional') as directional_weighted_mean,
+           max(headline_count) filter (where sentiment_type = 'semantic_sentiment') as semantic_count,
+           max(sentiment_sum) filter (where sentiment_type = 'semantic_sentiment') as semantic_sum,
+           max(sentiment_mean) filter (where sentiment_type = 'semantic_sentiment') as semantic_mean,
+           max(probability_sum) filter (where sentiment_type = 'semantic_sentiment') as semantic_probability_sum,
+           max(weighted_sum) filter (where sentiment_type = 'semantic_sentiment') as semantic_weighted_sum,
+           max(weighted_mean) filter (where sentiment_type = 'semantic_sentiment') as semantic_weighted_mean
+    from (
+      select country, topic, match_type, day, state, null as sentiment_type, null::integer as all_count, null::integer as headline_count,
+             null::float8 as sentiment_sum, null::float8 as sentiment_mean, null::float8 as probability_sum,
+             null::float8 as weighted_sum, null::float8 as weighted_mean
+      from gmsi.coverage_by_day where feed = 'gmsi-headlines'
+      union all
+      select country, topic, match_type, day, null, sentiment_type, all_count, headline_count, sentiment_sum, sentiment_mean,
+             probability_sum, weighted_sum, weighted_mean
+      from gmsi.daily_sums where sentiment_type in ('directional', 'semantic_sentiment')
+    ) as found
+    group by country, topic, match_type, day
+    -- Without days that nobody requested.
+    having max(state) is not null
+  ) as days
+  left join gmsi.countries names using (country);
 
 create or replace view gmsi.index_daily as
 select feed, subject, coalesce(topic, '') as topic, match_type, variant,
