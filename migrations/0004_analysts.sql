@@ -62,3 +62,8 @@ create type gmsi.sentiment_day_as_known as (
   directional_probability_sum double precision, directional_weighted_sum double precision, semantic_count integer,
   semantic_sum double precision, semantic_mean double precision, semantic_probability_sum double precision,
   semantic_weighted_sum double precision);
+
+create type gmsi.signal as (
+  country text, topic text, match_type text, moment timestamptz, state text, headline_count integer, witnessed_count integer,
+  sentiment_sum double precision, sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
+  weighted_mean double precision);

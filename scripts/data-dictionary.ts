@@ -70,7 +70,6 @@ const forAnalysts = [
   'rescorings',
   'closes',
   'headlines_as_of',
-  'signal_at',
   'signals',
   'sentiment_daily_as_known',
   'novelty',

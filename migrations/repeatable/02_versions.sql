@@ -13,6 +13,16 @@ create or replace function gmsi.published_by(stamp timestamptz, rounding text de
     else interval '1 hour' * ('no rounding: ' || coalesce(rounding, 'null'))::double precision end;
 comment on function gmsi.published_by(timestamptz, text) is 'The latest time at which a row with this published_at can have been published, if the service rounds times down to the day, hour, minute or second (which is exact). "second, some on the hour" (the default) and "minute, some on the hour" mean that times on the full hour may have been rounded down to the hour. gmsi doctor --probe shows which of these fits the service''s times.';
 
+-- Moments of the future have no answer. A minute is left to clocks that differ a little.
+create or replace function gmsi.refuse_future(moment timestamptz) returns boolean language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  if moment > clock_timestamp() + interval '1 minute' then
+    raise exception 'the moment % is in the future', moment using errcode = 'datetime_field_overflow';
+  end if;
+  return true;
+end $$;
+comment on function gmsi.refuse_future(timestamptz) is 'True; fails for a moment of the future, of which nothing is known.';
+
 -- What lists all columns of a version, from the type.
 do $define$
 declare
@@ -61,11 +71,12 @@ begin
       language sql stable parallel safe rows 100000 begin atomic
       select h.%s from gmsi.headlines h where h.changed_at <= moment
       union all
-      select r.%s from gmsi.headline_revisions r where r.known_from <= moment and r.known_to > moment;
+      select r.%s from gmsi.headline_revisions r where r.known_from <= moment and r.known_to > moment and gmsi.refuse_future(moment);
       end
     $sql$, array_to_string(all_columns, ', h.'), array_to_string(replaced, ', r.'));
 
-  -- The headline's own columns come last: a view can only grow at its end.
+  -- The headline's own columns come last: a view can only grow at its end. "(select true … limit 1) is null" instead of "not exists",
+  -- which PostgreSQL may plan as one pass over all revisions for each partition.
   execute format($sql$
     create or replace view gmsi.headlines_point_in_time as
       select case when is_backfilled then gmsi.published_by(coalesce(moved_from, published_at))
@@ -77,20 +88,20 @@ begin
              known_from, is_first, reason, %1$s
       from (
         select h.changed_at as known_from, null::timestamptz as usable_to, null::text as reason,
-               h.changed_at = h.first_seen_at or h.moved_from is null and not exists (
-                 select from gmsi.headline_revisions before
+               h.changed_at = h.first_seen_at or h.moved_from is null and (
+                 select true from gmsi.headline_revisions before
                  where (before.country, before.topic, before.match_type, before.published_at, before.headline_id)
                      = (h.country, h.topic, h.match_type, h.published_at, h.headline_id)
-                   and before.reason <> 'read again') as is_first,
+                   and before.reason <> 'read again' limit 1) is null as is_first,
                h.%2$s
         from gmsi.headlines h where h.retracted_at is null
         union all
         select r.known_from, r.known_to, r.reason,
-               r.known_from = r.first_seen_at or r.moved_from is null and not exists (
-                 select from gmsi.headline_revisions before
+               r.known_from = r.first_seen_at or r.moved_from is null and (
+                 select true from gmsi.headline_revisions before
                  where (before.country, before.topic, before.match_type, before.published_at, before.headline_id)
                      = (r.country, r.topic, r.match_type, r.published_at, r.headline_id)
-                   and before.known_to <= r.known_from and before.reason <> 'read again'),
+                   and before.known_to <= r.known_from and before.reason <> 'read again' limit 1) is null,
                r.%3$s
         from gmsi.headline_revisions r where r.retracted_at is null
       ) as version
@@ -98,7 +109,7 @@ begin
 end $define$;
 
 comment on function gmsi.keep_headline_revisions() is 'Stores each version that an update of gmsi.headlines replaces. A statement-level trigger: one call per page, no matter how many rows.';
-comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that users added to gmsi.headlines. For a moment longer ago than gmsi.as_of_delay(), the answer never changes. Filters on country, topic and published_at use the indexes. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
+comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that users added to gmsi.headlines. Fails for a moment of the future. For a moment longer ago than gmsi.as_of_delay(), the answer never changes. Filters on country, topic and published_at use the indexes. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
 comment on function gmsi.as_of_delay() is 'The answer of headlines_as_of never changes for a moment that is longer ago than this. A transaction that writes rows must commit within half of this time, or it is rolled back and tried again. If the disk is slow, the owner may replace the function: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
 
 create or replace trigger keep_revisions after update on gmsi.headlines
@@ -164,8 +175,8 @@ begin
          union all
          select version.* from gmsi.revisions r cross join lateral pg_catalog.jsonb_populate_record(null::%2$s, r.version) as version
          where r.table_name operator(pg_catalog.=) %3$L and r.known_from operator(pg_catalog.<=) moment
-           and r.known_to operator(pg_catalog.>) moment $f$', feed.name || '_as_of', feed.relation, feed.name);
+           and r.known_to operator(pg_catalog.>) moment and gmsi.refuse_future(moment) $f$', feed.name || '_as_of', feed.relation, feed.name);
     execute format('comment on function gmsi.%I(timestamptz) is %L', feed.name || '_as_of', format(
-      'gmsi.%s exactly as it was at a moment, including retracted rows (retracted_at is set). For a moment longer ago than gmsi.as_of_delay(), the answer never changes. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).', feed.name));
+      'gmsi.%s exactly as it was at a moment, including retracted rows (retracted_at is set). Fails for a moment of the future. For a moment longer ago than gmsi.as_of_delay(), the answer never changes. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).', feed.name));
   end loop;
 end $define$;

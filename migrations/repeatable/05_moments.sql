@@ -44,27 +44,46 @@ create or replace function gmsi.known_state(
        else 'backfilled' end;
 comment on function gmsi.known_state(daterange, timestamptz, timestamptz, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean) is 'What an answer as of a moment rests on. From the beginning of the watch of its series on (gmsi.series_days.watch_here), only on what this warehouse had: covered, settling: each day that was over had been read whole by then. late: one of them was read whole only later, or not yet (is_late), so what had been published by then may not have been known here. Before the watch: assumed: it is assumed that headlines were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
 
--- Moments of the future have no answer. A minute is left to clocks that differ a little.
-create or replace function gmsi.refuse_future(moment timestamptz) returns void language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+-- Where it begins first, a day begins 14 hours before it does in UTC.
+create or replace function gmsi.refuse_days(from_day date, to_day date) returns void language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
-  if moment > clock_timestamp() + interval '1 minute' then
-    raise exception 'the moment % is in the future', moment using errcode = 'datetime_field_overflow';
+  if from_day > to_day then
+    raise exception 'no days from % to %', from_day, to_day using errcode = 'invalid_parameter_value';
+  elsif greatest(from_day, to_day) > (now() at time zone 'UTC' + interval '14 hours')::date then
+    raise exception 'the day % is in the future', greatest(from_day, to_day) using errcode = 'datetime_field_overflow';
   end if;
 end $$;
-comment on function gmsi.refuse_future(timestamptz) is 'Fails for a moment of the future, of which nothing is known.';
+comment on function gmsi.refuse_days(date, date) is 'Fails for days in the wrong order, and for a day that has not begun anywhere.';
+
+create or replace function gmsi.refuse_unknown(country text, topic text, match_type text) returns void
+  language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  if not exists (select from gmsi.countries c where c.country = refuse_unknown.country
+                 union all select from gmsi.series s where s.feed = 'gmsi-headlines' and s.country = refuse_unknown.country)
+    and refuse_unknown.country is not null then
+    raise exception 'unknown country: %', refuse_unknown.country using errcode = 'no_data_found', hint = 'gmsi.countries lists them.';
+  elsif not exists (select from gmsi.topics t where t.topic = refuse_unknown.topic
+                    union all select from gmsi.series s where s.feed = 'gmsi-headlines' and s.topic = refuse_unknown.topic)
+    and refuse_unknown.topic is not null then
+    raise exception 'unknown topic: %', refuse_unknown.topic using errcode = 'no_data_found', hint = 'gmsi.topics lists them.';
+  elsif not exists (select from gmsi.series s where s.feed = 'gmsi-headlines' and s.match_type = refuse_unknown.match_type)
+    and (refuse_unknown.match_type is null or exists (select from gmsi.series s where s.feed = 'gmsi-headlines')) then
+    raise exception 'nothing was loaded with match_type %', coalesce(refuse_unknown.match_type, 'null') using errcode = 'no_data_found';
+  end if;
+end $$;
+comment on function gmsi.refuse_unknown(text, text, text) is 'Fails for a country or topic that is neither in gmsi.countries or gmsi.topics nor loaded, and for a match type of no series: such a name is probably misspelt. A country or topic that is null stands for all of them.';
 
 -- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
+-- No merge joins: their estimated cost is low if they sort by one column of several, and they then compare all rows of a country.
 create or replace function gmsi.signals(
-  moments timestamptz[], country text, topic text, over interval default null, match_type text default 'COMBINED',
-  sentiment_type text default 'directional', assume_backfilled boolean default true,
+  moments timestamptz[], country text default null, topic text default null, match_type text default 'COMBINED',
+  over interval default null, sentiment_type text default 'directional', assume_backfilled boolean default true,
   rounding text default 'second, some on the hour', half_life interval default null,
   least_probability double precision default null, of_stories boolean default false
-) returns table (
-  moment timestamptz, state text, headline_count integer, witnessed_count integer, sentiment_sum double precision,
-  sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
-  weighted_mean double precision)
+) returns setof gmsi.signal
   language plpgsql stable parallel safe rows 100 set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set jit = off as $$
+  set plan_cache_mode = force_generic_plan set jit = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   asked_at timestamptz[];
@@ -72,8 +91,8 @@ declare
   begins timestamptz;
   ends timestamptz;
   longest interval;
-  of_series gmsi.series_states;
-  begins_here timestamptz;
+  countries text[] := array[country];
+  topics text[] := array[topic];
 begin
   if exists (select from unnest(moments) as m where m is null) or moments is null then
     raise exception 'a moment is null' using errcode = 'null_value_not_allowed';
@@ -87,7 +106,7 @@ begin
   end if;
   -- Adds and subtracts in UTC, so that a day has 24 hours in every time zone of a session.
   select array_agg(a.moment order by a.moment), array_agg(a.since order by a.moment), min(a.since), max(a.moment),
-         make_interval(secs => greatest(3600, ceil(extract(epoch from max(a.moment - a.since)))::float8))
+         make_interval(secs => extract(epoch from max(a.moment - a.since))::float8)
   into asked_at, asked_since, begins, ends, longest
   from (
     select m.moment, coalesce((m.moment at time zone 'UTC' - over) at time zone 'UTC', lag(m.moment) over (order by m.moment),
@@ -95,147 +114,165 @@ begin
     from (select distinct unnest(moments) as moment) as m
   ) as a;
   -- A misspelt rounding fails even if there are no headlines.
-  perform gmsi.published_by(ends, rounding), gmsi.refuse_future(ends);
-  select * into of_series from gmsi.series_states s
-  where (s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant)
-      = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '');
-  -- From here on, headlines of before the watch count only from when they came.
-  begins_here := coalesce(of_series.watch_here, 'infinity');
+  perform gmsi.published_by(ends, rounding), gmsi.refuse_future(ends),
+          gmsi.refuse_unknown(signals.country, signals.topic, signals.match_type);
+  -- As lists, so that the key of the headlines finds one series, those of a topic, and all.
+  if signals.country is null or signals.topic is null then
+    select array_agg(distinct s.country), array_agg(distinct s.topic) into countries, topics from gmsi.series s
+    where s.feed = 'gmsi-headlines' and s.match_type = signals.match_type
+      and s.country = coalesce(signals.country, s.country) and s.topic = coalesce(signals.topic, s.topic);
+  end if;
 
   return query
   with asked as materialized (
-    select * from unnest(asked_at, asked_since) as a (moment, since)
+    select asked_at as moments, asked_since as since
+  ), moments as materialized (
+    select n, moments[n] as moment, since[n] as since, (moments[n] at time zone 'UTC')::date as today
+    from asked cross join lateral generate_series(1, cardinality(moments)) as n
+  ), of_series as materialized (
+    select names.country, names.topic, s.series_id, s.first_day, s.covered, s.settling, s.partial, s.watch_here,
+           -- From here on, headlines of before the watch count only from when they came.
+           coalesce(s.watch_here, 'infinity') as begins_here
+    from (
+      select signals.country, signals.topic where signals.country is not null and signals.topic is not null
+      union
+      select s.country, s.topic from gmsi.series s
+      where s.feed = 'gmsi-headlines' and s.match_type = signals.match_type and s.country = any(countries) and s.topic = any(topics)
+    ) as names
+    left join gmsi.series_states s
+      on (s.feed, s.country, s.topic, s.ticker, s.match_type, s.variant)
+       = ('gmsi-headlines', names.country, names.topic, '', signals.match_type, '')
   ), facts as materialized (
-    select f.* from gmsi.day_facts(array[of_series.series_id],
+    select f.* from gmsi.day_facts(array(select series_id from of_series),
       daterange((begins at time zone 'UTC')::date - 1, (ends at time zone 'UTC')::date, '[]')) as f
   ), lates as materialized (
-    -- Moments at which a day that was over had not been read whole; also the last one before the moment. Day by day, because a join
-    -- of thousands of moments with ranges of days takes seconds.
-    select distinct a.moment
-    from asked a
-    cross join lateral (select (a.moment at time zone 'UTC')::date as today) as of_moment
-    cross join lateral generate_series(0, today - 1 - least((a.since at time zone 'UTC')::date, today - 1)) as n
-    left join facts f on f.day = today - 1 - n
-    where a.moment >= begins_here and (f.whole_at <= a.moment) is not true
-  ), versions as (
-    -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
-    -- late, so that PostgreSQL does not have to read every month.
-    select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
-           greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from, v.usable_from as held_from, v.usable_to, false as is_backfilled
-    from gmsi.headlines_point_in_time v
-    where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
-      and not v.is_backfilled and v.published_at <= ends
-      and v.first_seen_at <= v.published_at + interval '8784 hours'
-      and v.published_at > begins - interval '8784 hours'
-      and greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) > begins and greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) <= ends
-    union all
-    -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions: a day for
-    -- times that are rounded by the day, and one for a headline that moved.
-    select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
-           gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding),
-           -- A version that a repair has completed counts instead of the one before it.
-           case when not v.is_first then v.usable_from when v.assumed_from is null then 'infinity' else '-infinity' end,
-           v.usable_from, v.usable_to, true
-    from gmsi.headlines_point_in_time v
-    where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
-      and v.is_backfilled and v.published_at <= ends and v.published_at > begins - interval '48 hours'
-      and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) > begins and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) <= ends
-  ), known as (
-    select a.moment, v.published_at, v.headline_id, v.is_backfilled, v.first_seen_at <= a.moment as was_held, s.score, s.probability,
-           case when half_life is null then 1 else
-             power(0.5, extract(epoch from a.moment - v.entered_at)::float8 / extract(epoch from half_life)::float8) end as weight,
-           not of_stories or 1 = row_number() over (
-             partition by a.moment, case when of_stories then coalesce(gmsi.story_key(v.headline), v.headline_id) end
-             order by s.score is null, v.entered_at, v.published_at, v.headline_id) as counts
-    -- Headlines and moments meet in bins that are as long as the longest time before a moment: not every headline meets every moment.
-    from (select moment, since, generate_series(date_bin(longest, since, begins), date_bin(longest, moment, begins), longest) as bin
-          from asked) as a
-    join versions v on date_bin(longest, v.entered_at, begins) = a.bin and v.entered_at > a.since and v.entered_at <= a.moment
-      and v.published_at <= a.moment and case when a.moment >= begins_here then v.held_from else v.usable_from end <= a.moment
-      and (v.usable_to is null or v.usable_to > a.moment)
+    -- Moments at which a day that was over had not been read whole; also the last one before the moment.
+    select distinct s.series_id, m.n
+    from moments m
+    join of_series s on m.moment >= s.begins_here
+    cross join lateral generate_series(0, today - 1 - least((m.since at time zone 'UTC')::date, today - 1)) as earlier
+    left join facts f on f.series_id = s.series_id and f.day = m.today - 1 - earlier
+    where (f.whole_at <= m.moment) is not true
+  ), versions as materialized (
+    select v.* from unnest(topics) as t (topic)
     cross join lateral (
-      select coalesce(gmsi.summable(v.topic_probability), 0) as probability,
-             case when not v.is_backfilled or assume_backfilled or a.moment >= begins_here then gmsi.summable(case signals.sentiment_type
-               when 'directional' then v.directional_score else v.semantic_score end) end as score
-    ) as s
-    where least_probability is null or s.probability >= least_probability
-  ), sums as (
-    select o.moment, count(o.score)::int as headline_count, (count(o.score) filter (where o.was_held))::int as witnessed_count,
+      -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
+      -- late, so that PostgreSQL does not have to read every month.
+      select v.country, v.topic, v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability,
+             v.first_seen_at, greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from,
+             v.usable_from as held_from, v.usable_to, false as is_backfilled
+      from gmsi.headlines_point_in_time v
+      where v.country = any(countries) and v.topic = t.topic and v.match_type = signals.match_type
+        and not v.is_backfilled and v.published_at <= ends
+        and v.first_seen_at <= v.published_at + interval '8784 hours'
+        and v.published_at > begins - interval '8784 hours'
+        and greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) > begins and greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) <= ends
+      union all
+      -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions: a day for
+      -- times that are rounded by the day, and one for a headline that moved.
+      select v.country, v.topic, v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability,
+             v.first_seen_at, gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding),
+             -- A version that a repair has completed counts instead of the one before it.
+             case when not v.is_first then v.usable_from when v.assumed_from is null then 'infinity' else '-infinity' end,
+             v.usable_from, v.usable_to, true
+      from gmsi.headlines_point_in_time v
+      where v.country = any(countries) and v.topic = t.topic and v.match_type = signals.match_type
+        and v.is_backfilled and v.published_at <= ends and v.published_at > begins - interval '48 hours'
+        and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) > begins and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) <= ends
+      -- Topic by topic: of two lists, an index may use only the first.
+      offset 0
+    ) as v
+  ), met as (
+    select v.*, s.begins_here, nth.n, a.moments[nth.n] as moment, a.since[nth.n] as since
+    from versions v
+    join of_series s on s.country = v.country and s.topic = v.topic
+    cross join asked a
+    -- From the first moment at which the headline was known, to the last whose time before it reaches back so far.
+    cross join lateral (select v.entered_at - interval '1 microsecond' as at) as before
+    cross join lateral (select width_bucket(before.at, a.moments) + 1 as first) as reached
+    cross join lateral generate_series(
+      reached.first, case when over is null then reached.first else width_bucket(before.at + longest, a.moments) end) as nth (n)
+    -- Otherwise the lists of moments are sorted with each headline.
+    offset 0
+  ), known as (
+    select m.country, m.topic, m.n, m.published_at, m.headline_id, m.first_seen_at <= m.moment as was_held, c.score, c.probability,
+           case when half_life is null then 1 else
+             power(0.5, extract(epoch from m.moment - m.entered_at)::float8 / extract(epoch from half_life)::float8) end as weight,
+           not of_stories or 1 = row_number() over (
+             partition by m.n, m.country, m.topic, case when of_stories then coalesce(gmsi.story_key(m.headline), m.headline_id) end
+             order by c.score is null, m.entered_at, m.published_at, m.headline_id) as counts
+    from met m
+    cross join lateral (
+      select coalesce(gmsi.summable(m.topic_probability), 0) as probability,
+             case when not m.is_backfilled or assume_backfilled or m.moment >= m.begins_here then gmsi.summable(case signals.sentiment_type
+               when 'directional' then m.directional_score else m.semantic_score end) end as score
+    ) as c
+    where m.entered_at > m.since and m.published_at <= m.moment
+      and case when m.moment >= m.begins_here then m.held_from else m.usable_from end <= m.moment
+      and (m.usable_to is null or m.usable_to > m.moment) and (least_probability is null or c.probability >= least_probability)
+  ), sums as materialized (
+    select o.country, o.topic, o.n, count(o.score)::int as headline_count, (count(o.score) filter (where o.was_held))::int as witnessed_count,
            sum(o.score * o.weight) as sentiment_sum, sum(abs(o.score) * o.weight) as sentiment_abs_sum,
            stddev_pop(o.score) as sentiment_std,
            sum(o.score * o.weight) / nullif(sum(o.weight) filter (where o.score is not null), 0) as sentiment_mean,
            sum(o.score * o.probability * o.weight)
              / nullif(sum(o.probability * o.weight) filter (where o.score is not null), 0) as weighted_mean
     -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
-    from (select * from known where counts order by moment, published_at, headline_id) as o
-    group by o.moment
+    from (select * from known where counts order by country, topic, n, published_at, headline_id) as o
+    group by o.country, o.topic, o.n
   )
-  select a.moment,
-         case when of_series.last_day is not null or s.moment is not null then gmsi.known_state(
-                daterange(first_day, last_day, '[]'), a.moment, of_series.watch_here, coalesce(of_series.covered, '{}'),
-                coalesce(of_series.settling, '{}'), coalesce(of_series.partial, '{}'), s.moment is not null, l.moment is not null,
-                assume_backfilled)
-              when not exists (select from gmsi.topics t where t.topic = signals.topic) then 'unknown topic'
-              when not exists (select from gmsi.countries c where c.country = signals.country) then 'unknown country'
-              else 'series not loaded' end,
-         coalesce(s.headline_count, 0), coalesce(s.witnessed_count, 0), coalesce(s.sentiment_sum, 0),
-         coalesce(s.sentiment_abs_sum, 0), s.sentiment_std, s.sentiment_mean, s.weighted_mean
-  from asked a
-  left join sums s on s.moment = a.moment
-  left join lates l on l.moment = a.moment
-  cross join lateral (
-    select least((a.since at time zone 'UTC')::date, (a.moment at time zone 'UTC')::date) as first_day,
-           ((a.moment - interval '1 microsecond') at time zone 'UTC')::date as last_day
-  ) as asked_days
-  order by 1;
+  select s.country, s.topic, signals.match_type, m.moment,
+         case when s.first_day is null and o.n is null then 'series not loaded'
+              else gmsi.known_state(
+                daterange(least((m.since at time zone 'UTC')::date, m.today), ((m.moment - interval '1 microsecond') at time zone 'UTC')::date, '[]'),
+                m.moment, s.watch_here, coalesce(s.covered, '{}'), coalesce(s.settling, '{}'), coalesce(s.partial, '{}'),
+                o.n is not null, l.n is not null, assume_backfilled) end,
+         coalesce(o.headline_count, 0), coalesce(o.witnessed_count, 0), coalesce(o.sentiment_sum, 0),
+         coalesce(o.sentiment_abs_sum, 0), o.sentiment_std, o.sentiment_mean, o.weighted_mean
+  from moments m
+  cross join of_series s
+  left join sums o on o.country = s.country and o.topic = s.topic and o.n = m.n
+  left join lates l on l.series_id = s.series_id and l.n = m.n
+  order by 1, 2, 4;
 end $$;
-comment on function gmsi.signals(timestamptz[], text, text, interval, text, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic that became known in the time "over" before each moment, in the versions that were known then: one row for each distinct moment, in order. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. See gmsi.signal_at for the rest.';
+comment on function gmsi.signals(timestamptz[], text, text, text, interval, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic (all that are loaded, if null) that became known in the time "over" before each moment: after moment - over, up to and including moment. One row for each series and distinct moment. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. Each headline counts in the version that this warehouse held at the moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. witnessed_count is the number of headlines that the warehouse held at the moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. series not loaded: never requested. Fails for a moment of the future and for names that are unknown (gmsi.refuse_unknown). For a moment longer ago than gmsi.as_of_delay(), counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
 
-create or replace function gmsi.signal_at(
-  moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
-  sentiment_type text default 'directional', assume_backfilled boolean default true,
-  rounding text default 'second, some on the hour'
-) returns table (
-  state text, headline_count integer, witnessed_count integer, sentiment_sum double precision,
-  sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
-  weighted_mean double precision)
-  language sql stable parallel safe rows 1
-begin atomic
-  select s.state, s.headline_count, s.witnessed_count, s.sentiment_sum, s.sentiment_abs_sum, s.sentiment_std, s.sentiment_mean,
-         s.weighted_mean
-  from gmsi.signals(array[moment], country, topic, over, match_type, sentiment_type, assume_backfilled, rounding) as s;
-end;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment longer ago than gmsi.as_of_delay(), counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. For many moments, gmsi.signals is faster. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
-
+-- No merge joins, as for gmsi.signals.
 create or replace function gmsi.sentiment_daily_as_known(
-  delay interval default '0', country text default null, topic text default null, from_day date default null, to_day date default null,
-  match_type text default 'COMBINED', market text default null, assume_backfilled boolean default true,
+  from_day date default null, to_day date default null, country text default null, topic text default null,
+  match_type text default 'COMBINED', delay interval default '0', market text default null, assume_backfilled boolean default true,
   rounding text default 'second, some on the hour'
 ) returns setof gmsi.sentiment_day_as_known
-  -- A plan of its own for each call, so that the country, the topic and the times are constants.
-  language plpgsql stable parallel safe rows 100000 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
+  -- A plan of its own for each call, so that the countries, the topics and the times are constants.
+  language plpgsql stable parallel safe rows 100000 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+  set jit = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
+  is_panel constant boolean := country is null or topic is null;
   days date[];
   beginnings timestamptz[];
   ends timestamptz[];
   known timestamptz[];
   first_time timestamptz;
   last_time timestamptz;
+  countries text[];
+  topics text[];
 begin
   if coalesce(delay < interval '0', true) then
     raise exception 'delay is null or negative: %', coalesce(delay::text, 'null') using errcode = 'invalid_parameter_value';
   elsif market is not null and not exists (select from gmsi.closes c where c.market = sentiment_daily_as_known.market) then
     raise exception 'gmsi.closes has no market %', market using errcode = 'no_data_found';
   end if;
-  perform gmsi.published_by(now(), rounding);
+  perform gmsi.published_by(now(), rounding), gmsi.refuse_days(from_day, to_day),
+          gmsi.refuse_unknown(sentiment_daily_as_known.country, sentiment_daily_as_known.topic, sentiment_daily_as_known.match_type);
 
   -- A day is the time after its beginning, up to and including its end. Adds in UTC, so that a day has 24 hours.
   select array_agg(b.day order by b.day), array_agg(b.begins order by b.day), array_agg(b.ends order by b.day),
-         array_agg(k.known_at order by b.day), min(b.begins), max(b.ends)
-  into days, beginnings, ends, known, first_time, last_time
+         array_agg(k.known_at order by b.day), min(b.begins), max(b.ends), min(countries), min(topics)
+  into days, beginnings, ends, known, first_time, last_time, countries, topics
   from (
-    select min(first_day) as first_day, max(last_day) as last_day
+    select min(first_day) as first_day, max(last_day) as last_day, array_agg(distinct s.country) as countries,
+           array_agg(distinct s.topic) as topics
     from gmsi.series_states s
     where s.feed = 'gmsi-headlines' and s.match_type = sentiment_daily_as_known.match_type
       and s.country = coalesce(sentiment_daily_as_known.country, s.country) and s.topic = coalesce(sentiment_daily_as_known.topic, s.topic)
@@ -256,27 +293,32 @@ begin
 
   return query
   with bins as materialized (
-    select b.day, b.begins, b.ends, b.known_at,
-           daterange(((b.begins + interval '1 microsecond') at time zone 'UTC')::date, (b.ends at time zone 'UTC')::date, '[]') as utc_days,
+    select b.*, daterange(((b.begins + interval '1 microsecond') at time zone 'UTC')::date, (b.ends at time zone 'UTC')::date, '[]') as utc_days,
            (b.known_at at time zone 'UTC')::date as today
-    from unnest(days, beginnings, ends, known) as b (day, begins, ends, known_at)
-  ), bin_days as materialized (
-    select b.*, d::date as utc_day
-    from bins b cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as d
+    from unnest(days, beginnings, ends, known) with ordinality as b (day, begins, ends, known_at, n)
   ), asked as materialized (
-    select * from gmsi.series_states s
+    select s.*, s.partial + coalesce((select range_agg(w.days) from gmsi.queue w where w.series_id = s.series_id), '{}') as requested,
+           row_number() over (order by s.country, s.topic) as place
+    from gmsi.series_states s
     where s.feed = 'gmsi-headlines' and s.match_type = sentiment_daily_as_known.match_type
-      and (sentiment_daily_as_known.country is null or s.country = sentiment_daily_as_known.country)
-      and (sentiment_daily_as_known.topic is null or s.topic = sentiment_daily_as_known.topic)
+      and s.country = any(countries) and s.topic = any(topics)
   ), facts as materialized (
-    select f.* from gmsi.day_facts(array(select series_id from asked), (select daterange(min(utc_day), max(utc_day), '[]') from bin_days)) as f
+    select f.* from gmsi.day_facts(array(select series_id from asked), (select daterange(min(lower(utc_days)), max(upper(utc_days))) from bins)) as f
   ), lates as materialized (
-    select distinct a.series_id, b.day
-    from asked a join bin_days b on b.known_at >= a.watch_here and b.utc_day < b.today
-    left join facts f on f.series_id = a.series_id and f.day = b.utc_day
+    select distinct a.series_id, b.n
+    from asked a join bins b on b.known_at >= a.watch_here
+    cross join lateral generate_series(0, least(upper(b.utc_days), b.today) - 1 - lower(b.utc_days)) as later
+    left join facts f on f.series_id = a.series_id and f.day = lower(b.utc_days) + later
     where (f.whole_at <= b.known_at) is not true
-  ), sums as (
-    select o.country, o.topic, o.day, (count(*) filter (where o.counts))::int as headline_count,
+  ), versions as materialized (
+    select v.country, v.topic, v.published_at, v.headline_id, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
+           v.is_backfilled, v.is_backfilled and v.is_first as is_assumed, v.assumed_from, v.usable_from, v.usable_to,
+           width_bucket(v.published_at - interval '1 microsecond', beginnings) as n
+    from gmsi.headlines_point_in_time v
+    where v.match_type = sentiment_daily_as_known.match_type and v.country = any(countries) and v.topic = any(topics)
+      and v.published_at > first_time and v.published_at <= last_time
+  ), sums as materialized (
+    select o.series_id, o.n, (count(*) filter (where o.counts))::int as headline_count,
            (count(*) filter (where o.counts and o.was_held))::int as witnessed_count,
            count(o.directional)::int as directional_count, sum(o.directional) as directional_sum,
            sum(o.probability) filter (where o.directional is not null) as directional_probability_sum,
@@ -285,39 +327,34 @@ begin
            sum(o.probability) filter (where o.semantic is not null) as semantic_probability_sum,
            sum(o.semantic * o.probability) as semantic_weighted_sum
     from (
-      select v.country, v.topic, b.day, c.counts, v.first_seen_at <= b.known_at as was_held,
+      select a.series_id, b.n, c.counts, v.first_seen_at <= b.known_at as was_held,
              case when counts then gmsi.summable(v.directional_score) end as directional,
              case when counts then gmsi.summable(v.semantic_score) end as semantic,
              coalesce(gmsi.summable(v.topic_probability), 0) as probability
-      from gmsi.headlines_point_in_time v
-      join bin_days b on b.utc_day = (v.published_at at time zone 'UTC')::date
-      left join asked a on a.country = v.country and a.topic = v.topic
+      from versions v
+      join bins b on b.n = v.n
+      join asked a on a.country = v.country and a.topic = v.topic
       cross join lateral (select b.known_at >= coalesce(a.watch_here, 'infinity') as is_watched) as w
       cross join lateral (select not v.is_backfilled or assume_backfilled or w.is_watched as counts) as c
-      where v.match_type = sentiment_daily_as_known.match_type
-        and (sentiment_daily_as_known.country is null or v.country = sentiment_daily_as_known.country)
-        and (sentiment_daily_as_known.topic is null or v.topic = sentiment_daily_as_known.topic)
-        and v.published_at > first_time and v.published_at <= last_time
-        and v.published_at > b.begins and v.published_at <= b.ends
-        and case when v.is_backfilled and v.is_first and not w.is_watched
+      where case when v.is_assumed and not w.is_watched
               then v.assumed_from is not null and gmsi.published_by(v.published_at, rounding) <= b.known_at
               else v.usable_from <= b.known_at end
         and (v.usable_to is null or v.usable_to > b.known_at)
       -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
-      order by v.country, v.topic, b.day, v.published_at, v.headline_id
+      order by a.series_id, b.n, v.published_at, v.headline_id
     ) as o
-    group by o.country, o.topic, o.day
+    group by o.series_id, o.n
   )
-  select a.country, a.topic, sentiment_daily_as_known.match_type, b.day, b.known_at, rests_on.state, n.headline_count, n.witnessed_count,
-         n.directional_count, n.directional_sum, s.directional_sum / nullif(s.directional_count, 0), n.directional_probability_sum,
-         n.directional_weighted_sum, n.semantic_count, n.semantic_sum, s.semantic_sum / nullif(s.semantic_count, 0),
-         n.semantic_probability_sum, n.semantic_weighted_sum
+  select a.country, a.topic, a.match_type, b.day, b.known_at, rests_on.state, c.headline_count, c.witnessed_count,
+         c.directional_count, c.directional_sum, s.directional_sum / nullif(s.directional_count, 0), c.directional_probability_sum,
+         c.directional_weighted_sum, c.semantic_count, c.semantic_sum, s.semantic_sum / nullif(s.semantic_count, 0),
+         c.semantic_probability_sum, c.semantic_weighted_sum
   from asked a
-  join bins b on daterange(a.first_day, a.last_day, '[]') @> b.day
-  left join sums s on s.country = a.country and s.topic = a.topic and s.day = b.day
-  left join lates l on l.series_id = a.series_id and l.day = b.day
+  join bins b on b.day between a.first_day and a.last_day
+  left join sums s on s.series_id = a.series_id and s.n = b.n
+  left join lates l on l.series_id = a.series_id and l.n = b.n
   cross join lateral (
-    select gmsi.known_state(b.utc_days, b.known_at, a.watch_here, a.covered, a.settling, a.partial, s.day is not null, l.day is not null,
+    select gmsi.known_state(b.utc_days, b.known_at, a.watch_here, a.covered, a.settling, a.partial, s.n is not null, l.n is not null,
                             assume_backfilled) as state
   ) as rests_on
   left join lateral (
@@ -327,14 +364,16 @@ begin
            coalesce(s.directional_weighted_sum, 0) as directional_weighted_sum, coalesce(s.semantic_count, 0) as semantic_count,
            coalesce(s.semantic_sum, 0) as semantic_sum, coalesce(s.semantic_probability_sum, 0) as semantic_probability_sum,
            coalesce(s.semantic_weighted_sum, 0) as semantic_weighted_sum
-  ) as n on rests_on.state <> 'not loaded'
-  order by 1, 2, 4;
+  ) as c on rests_on.state <> 'not loaded'
+  -- A series that is asked for by name has all its days, so that none is missing unnoticed.
+  where not is_panel or a.requested && b.utc_days or s.n is not null
+  order by a.place, b.n;
 end $$;
-comment on function gmsi.sentiment_daily_as_known(interval, text, text, date, date, text, text, boolean, text) is 'Each day of each series as it was known a delay after its end, for back-tests: gmsi.sentiment_by_day shows the days as they are now, with what came and changed later. A headline belongs to the day of its publication, in the version that was known then. Without a market, days are days in UTC. With one, a day ends with its close (gmsi.closes) and begins after the close before it; days without a close have no row. state is as in gmsi.signal_at: assumed, if headlines or days were loaded later, and it is assumed that they were known from publication; with assume_backfilled => false they do not count. Days that are not that long ago have no row. witnessed_count is the number of headlines that the warehouse held by then. The other columns are as in gmsi.sentiment_by_day.';
+comment on function gmsi.sentiment_daily_as_known(date, date, text, text, text, interval, text, boolean, text) is 'Each day of each series as it was known a delay after its end, for back-tests: gmsi.sentiment_by_day shows the days as they are now, with what came and changed later. Without a country or topic, of all of them, and then without days that nobody requested and of which nothing is loaded. A headline belongs to the day of its publication, in the version that was known then. Without a market, days are days in UTC. With one, a day ends with its close (gmsi.closes) and begins after the close before it; days without a close have no row. state is as in gmsi.signals: assumed, if headlines or days were loaded later, and it is assumed that they were known from publication; with assume_backfilled => false they do not count. Days that are not that long ago have no row. Fails for days of the future and for names that are unknown (gmsi.refuse_unknown). witnessed_count is the number of headlines that the warehouse held by then. The other columns are as in gmsi.sentiment_by_day.';
 
 -- Which headlines tell a story first, and how often it was told before, without look-ahead.
 create or replace function gmsi.novelty(
-  country text, topic text, from_day date, to_day date, lookback interval default '90 days', match_type text default 'COMBINED'
+  from_day date, to_day date, country text, topic text, match_type text default 'COMBINED', lookback interval default '90 days'
 ) returns table (
   entered_at timestamptz, published_at timestamptz, headline_id uuid, headline text, source text, directional_score double precision,
   semantic_score double precision, is_backfilled boolean, story uuid, first_told_at timestamptz, days_since double precision,
@@ -354,10 +393,10 @@ declare
 begin
   if coalesce(lookback <= interval '0', true) then
     raise exception 'lookback is not positive: %', coalesce(lookback::text, 'null') using errcode = 'invalid_parameter_value';
-  elsif coalesce(from_day > to_day, true) then
-    raise exception 'no days from % to %', coalesce(from_day::text, 'null'), coalesce(to_day::text, 'null')
-      using errcode = 'invalid_parameter_value';
+  elsif num_nulls(from_day, to_day, novelty.country, novelty.topic) > 0 then
+    raise exception 'a day, the country or the topic is null' using errcode = 'null_value_not_allowed';
   end if;
+  perform gmsi.refuse_days(from_day, to_day), gmsi.refuse_unknown(novelty.country, novelty.topic, novelty.match_type);
   return query
   with told as materialized (
     select v.entered_at, v.published_at, v.headline_id, v.headline, v.source, v.directional_score, v.semantic_score, v.is_backfilled,
@@ -381,4 +420,4 @@ begin
   from told t join so_far s using (headline_id, published_at)
   order by 1, 2, 3;
 end $$;
-comment on function gmsi.novelty(text, text, date, date, interval, text) is 'The headlines of a country and topic that became known on some days (UTC), each in its first version, with what was known of its story by then: when the same story (gmsi.story_key) was first told within the lookback before it, how many days before (0 for the first), and how many tellings there were so far, its own and those of the same moment included. What came later does not matter, so a back-test may use it. Headlines that came over a year (8,784 hours) late are omitted.';
+comment on function gmsi.novelty(date, date, text, text, text, interval) is 'The headlines of a country and topic that became known on some days (UTC), each in its first version, with what was known of its story by then: when the same story (gmsi.story_key) was first told within the lookback before it, how many days before (0 for the first), and how many tellings there were so far, its own and those of the same moment included. What came later does not matter, so a back-test may use it. Headlines that came over a year (8,784 hours) late are omitted.';

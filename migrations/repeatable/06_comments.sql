@@ -575,6 +575,7 @@ comment on column gmsi.closes.day is 'Trading day, in the time of the market. Da
 comment on column gmsi.closes.at is 'When it closed: earlier on half days.';
 
 comment on type gmsi.sentiment_day_as_known is 'A row of gmsi.sentiment_daily_as_known.';
+comment on type gmsi.signal is 'A row of gmsi.signals.';
 
 comment on table gmsi.jobs is 'Job files as gmsi work and gmsi backfill --enqueue have read them: workers run what is stored here. A file replaces the row when a worker that has it starts, when the file changes under a worker, and with --enqueue. If the file is removed under the last worker that has it, the row is removed.';
 comment on column gmsi.jobs.job is 'Name of the job file, without its ending.';

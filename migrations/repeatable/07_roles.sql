@@ -16,9 +16,9 @@ declare
   deletable text[] := array['queue', 'readings', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'known_findings', 'processes', 'jobs',
                             'api_usage', 'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['signal_at', 'signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days', 'day_facts', 'days_at', 'loss', 'losses',
+  for_everybody text[] := array['signals', 'sentiment_daily_as_known', 'known_state', 'novelty', 'moment', 'state_of', 'series_days', 'day_facts', 'days_at', 'loss', 'losses',
                                 'derive_days', 'cause_of',
-                                'refuse_future',
+                                'refuse_future', 'refuse_days', 'refuse_unknown',
                                 'as_of_delay', 'summable', 'published_by', 'story_key'];
   has_reader boolean;
   has_loader boolean;

@@ -145,7 +145,7 @@ const atBars = () =>
 async function daysInUtc(): Promise<Frame> {
   const { rows } = await sql<Row>`
     select day::text, state, directional_count as headlines, directional_mean as mean
-    from gmsi.sentiment_daily_as_known('6 hours', 'US', 'Market Stress', '2025-09-01', '2025-12-31')
+    from gmsi.sentiment_daily_as_known('2025-09-01', '2025-12-31', 'US', 'Market Stress', delay => '6 hours')
     order by day`.execute(desk.db);
   return rows;
 }

@@ -101,13 +101,13 @@ describe('a series that is watched from October 14, with an outage from November
     await asLedgered(sixHourly.slice(-100), 7);
   });
 
-  it('answers the same by signal_at and by day', async () => {
+  it('answers the same by moment and by day', async () => {
     const [one] = await sqlIn(desk.db)`
-      select state, headline_count from gmsi.signal_at('2025-11-08 21:00+00', 'US', 'Inflation-Food')`;
+      select state, headline_count from gmsi.signals(array[timestamptz '2025-11-08 21:00+00'], 'US', 'Inflation-Food')`;
     expect(one).toEqual({ state: 'late', headline_count: 0 });
     const daily = (delay: string) => sqlIn(desk.db)<{ day: string; state: string; headlines: number }>`
       select day::text, state, headline_count as headlines
-      from gmsi.sentiment_daily_as_known(${delay}, 'US', 'Inflation-Food', '2025-11-03', '2025-11-10') order by day`;
+      from gmsi.sentiment_daily_as_known('2025-11-03', '2025-11-10', 'US', 'Inflation-Food', delay => ${delay}) order by day`;
     expect((await daily('1 hour')).slice(2)).toEqual([
       { day: '2025-11-05', state: 'late', headlines: cameOf('11-05', '11-05T20:15') },
       ...['06', '07', '08', '09', '10'].map((of) => ({ day: `2025-11-${of}`, state: 'late', headlines: 0 })),
@@ -212,7 +212,7 @@ describe('a series that is watched from October 14, with an outage from November
   it('answers of days of history, as known after the watch began, without what came later', async () => {
     const rows = await sqlIn(desk.db)`
       select day::text, state, headline_count as headlines
-      from gmsi.sentiment_daily_as_known('20 days', 'US', 'Inflation-Food', '2025-09-20', '2025-10-02') order by day`;
+      from gmsi.sentiment_daily_as_known('2025-09-20', '2025-10-02', 'US', 'Inflation-Food', delay => '20 days') order by day`;
     expect(rows).toEqual(
       [...Array(13).keys()].map((n) => ({
         day: new Date(utc('2025-09-20') + n * day).toISOString().slice(0, 10),

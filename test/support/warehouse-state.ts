@@ -26,6 +26,12 @@ export async function coverageOf(db: Warehouse): Promise<Record<string, string>>
   );
 }
 
+/** Lists the usual country and topic, as `gmsi lookups` does: functions for analysts refuse names that nothing knows. */
+export async function listIn(db: Kysely<Database>): Promise<void> {
+  await sqlIn(db)`insert into gmsi.countries (country, name) values (${series.country}, 'United States')`;
+  await sqlIn(db)`insert into gmsi.topics (topic) values (${series.topic})`;
+}
+
 type Values = Readonly<Record<string, unknown>>;
 
 /** Returns the series that values name, the usual one by default. */

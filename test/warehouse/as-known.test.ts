@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { coverIn, forgetDaysIn, sqlIn, watchIn } from '../support/warehouse-state.ts';
+import { coverIn, forgetDaysIn, listIn, sqlIn, watchIn } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -16,8 +16,8 @@ async function asKnown(db: Warehouse, day: string, moment: string, assumed: bool
   const rows = await sqlIn(db)<Record<string, unknown>>`
     select headline_count, witnessed_count, directional_count, directional_sum, directional_probability_sum, directional_weighted_sum,
            semantic_count, semantic_sum
-    from gmsi.sentiment_daily_as_known(${moment}::timestamptz - (${day}::date + 1)::timestamp at time zone 'UTC', 'US', 'Inflation-Food',
-      ${day}::date, ${day}::date, assume_backfilled => ${assumed})`;
+    from gmsi.sentiment_daily_as_known(${day}::date, ${day}::date, 'US', 'Inflation-Food',
+      delay => ${moment}::timestamptz - (${day}::date + 1)::timestamp at time zone 'UTC', assume_backfilled => ${assumed})`;
   return rows[0];
 }
 
@@ -82,12 +82,11 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
   const rows = await sqlIn(db)<Record<string, unknown>>`
     select country, day::text, to_char(known_at at time zone 'UTC', 'DD HH24:MI') as known_at, state, headline_count, witnessed_count,
            directional_mean
-    from gmsi.sentiment_daily_as_known('6 hours')`;
+    from gmsi.sentiment_daily_as_known(delay => '6 hours')`;
   expect(rows.map((row) => Object.values(row))).toEqual([
     ['GB', '2026-03-05', '06 06:00', 'assumed', 0, 0, null],
     ['US', '2026-03-01', '02 06:00', 'assumed', 0, 0, null],
     ['US', '2026-03-02', '03 06:00', 'assumed', 2, 0, 0.3],
-    ['US', '2026-03-03', '04 06:00', 'not loaded', null, null, null],
     ['US', '2026-03-04', '05 06:00', 'late', 0, 0, null],
     ['US', '2026-03-05', '06 06:00', 'covered', 0, 0, null],
     ['US', '2026-03-06', '07 06:00', 'late', 0, 0, null],
@@ -118,7 +117,7 @@ it('has days from close to close, whatever the weekday or the clocks', async ({ 
   );
   await coverIn(db, '{[2026-03-01, 2026-03-20)}');
   const rows = await sqlIn(db)<{ day: string; directional_sum: number }>`
-    select day::text, directional_sum from gmsi.sentiment_daily_as_known('0', 'US', market => 'New York')`;
+    select day::text, directional_sum from gmsi.sentiment_daily_as_known(country => 'US', market => 'New York')`;
   const expected: Record<string, number> = {};
   for (const [n, day] of Object.values(times).entries()) expected[day] = (expected[day] ?? 0) + 2 ** n;
   delete expected['before the first day'];
@@ -128,10 +127,10 @@ it('has days from close to close, whatever the weekday or the clocks', async ({ 
 });
 
 it.for([
-  [sql`'-1 hour'`, 'delay is null or negative: -01:00:00'],
-  [sql`null`, 'delay is null or negative: null'],
-  [sql`'0', market => 'Paris'`, 'gmsi.closes has no market Paris'],
-  [sql`'0', rounding => 'hours'`, 'no rounding: hours'],
+  [sql`delay => '-1 hour'`, 'delay is null or negative: -01:00:00'],
+  [sql`delay => null`, 'delay is null or negative: null'],
+  [sql`market => 'Paris'`, 'gmsi.closes has no market Paris'],
+  [sql`rounding => 'hours'`, 'no rounding: hours'],
 ] as const)('fails for what there is not: %#', async ([given, message], { db }) => {
   await expect(sql`select * from gmsi.sentiment_daily_as_known(${given})`.execute(db)).rejects.toThrow(
     message,
@@ -145,6 +144,7 @@ const stories = ['Prices of food rise again', 'Wages fall in all trades', 'Banks
 it('says of each headline what was known of its story when it came, whatever comes later', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
+  await listIn(db);
   let tellings = 0;
   const aHeadline = fc.record({ at: fc.nat(24 * 12), story: fc.nat(3), isLoud: fc.boolean() });
   await fc.assert(
@@ -167,7 +167,7 @@ it('says of each headline what was known of its story when it came, whatever com
       );
       const rows = await sqlIn(db)<Record<string, unknown>>`
         select headline_id as id, tellings, days_since as "daysSince"
-        from gmsi.novelty('US', 'Inflation-Food', '2026-03-05', '2026-03-09', '3 days')`;
+        from gmsi.novelty('2026-03-05', '2026-03-09', 'US', 'Inflation-Food', lookback => '3 days')`;
       const expected = all
         .filter(({ at }) => at >= Date.UTC(2026, 2, 5) && at < Date.UTC(2026, 2, 10))
         .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
@@ -193,9 +193,10 @@ it('says of each headline what was known of its story when it came, whatever com
 });
 
 it('keeps what it said of a day, whatever becomes of its headlines', async ({ db }) => {
+  await listIn(db);
   const of = (n: number, headline: string, day: number) =>
     aRow({ headline_id: idOf(n), published_at: `2026-03-0${day}T12:30:00Z`, headline });
-  const asked = sql`select * from gmsi.novelty('US', 'Inflation-Food', '2026-03-02', '2026-03-03')`;
+  const asked = sql`select * from gmsi.novelty('2026-03-02', '2026-03-03', 'US', 'Inflation-Food')`;
   await upsert(db, [of(1, 'Prices of food rise again', 2), of(2, 'Prices of food rise again', 3)]);
   const { rows: before } = await asked.execute(db);
   expect(before).toMatchObject([{ tellings: 1 }, { tellings: 2, days_since: 1 }]);
@@ -207,13 +208,14 @@ it('keeps what it said of a day, whatever becomes of its headlines', async ({ db
 });
 
 it.for([
-  [sql`'2026-03-05', '2026-03-04'`, 'no days from 2026-03-05 to 2026-03-04'],
-  [sql`null, '2026-03-04'`, 'no days from null to 2026-03-04'],
-  [sql`'2026-03-01', '2026-03-04', '0 days'`, 'lookback is not positive: 00:00:00'],
+  [sql`null, '2026-03-04', 'US', 'Inflation-Food'`, 'a day, the country or the topic is null'],
+  [sql`'2026-03-01', '2026-03-04', null, 'Inflation-Food'`, 'a day, the country or the topic is null'],
+  [
+    sql`'2026-03-01', '2026-03-04', 'US', 'Inflation-Food', lookback => '0 days'`,
+    'lookback is not positive: 00:00:00',
+  ],
 ] as const)('fails for days and times that there are not: %#', async ([given, message], { db }) => {
-  await expect(sql`select * from gmsi.novelty('US', 'Inflation-Food', ${given})`.execute(db)).rejects.toThrow(
-    message,
-  );
+  await expect(sql`select * from gmsi.novelty(${given})`.execute(db)).rejects.toThrow(message);
 });
 
 it('has how late the headlines of a source came, without those that nobody saw come', async ({ db }) => {

@@ -132,15 +132,15 @@ test.for([
   expect(tables).toEqual([byTheKey('headlines_2025_11'), byTheKey('headline_revisions')]);
 });
 
-test('gmsi.signal_at of ten years of days is never compiled: its plan looks cheap', async () => {
+test('gmsi.signals of ten years of days is never compiled: its plan looks cheap', async () => {
   const rows = await sqlIn(warehouse.db)<{ settings: string[] }>`
     select proconfig as settings from pg_proc where oid = 'gmsi.signals'::regproc`;
   expect(rows[0]!.settings).toContain('jit=off');
   const planned = await sql
     .raw<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(`
-    explain (format json) select moment, s.*
-    from generate_series(timestamptz '2016-01-01 21:00+00', '2025-12-31 21:00+00', interval '1 day') as moment
-    cross join lateral gmsi.signal_at(moment, 'US', 'Market Stress') as s`)
+    explain (format json) select s.*
+    from generate_series(timestamptz '2016-01-01 21:00+00', '2025-12-31 21:00+00', interval '1 day') as at
+    cross join lateral gmsi.signals(array[at], 'US', 'Market Stress') as s`)
     .execute(warehouse.db);
   // The default of jit_above_cost.
   expect(planned.rows[0]!['QUERY PLAN'][0].Plan['Total Cost']).toBeLessThan(100_000);
@@ -165,11 +165,15 @@ async function tablesReadBy(query: string): Promise<{ table: string; whole: numb
 }
 
 test.for([
-  ['signal_at', `gmsi.signal_at('2025-03-05 21:00+00', 'US', 'Market Stress')`, ['2025_03']],
-  ['signal_at', `gmsi.signal_at('2025-10-01 09:00+00', 'US', 'Market Stress')`, ['2025_09', '2025_10']],
+  ['signals', `gmsi.signals(array[timestamptz '2025-03-05 21:00+00'], 'US', 'Market Stress')`, ['2025_03']],
+  [
+    'signals',
+    `gmsi.signals(array[timestamptz '2025-10-01 09:00+00'], null, 'Market Stress')`,
+    ['2025_09', '2025_10'],
+  ],
   [
     'sentiment_daily_as_known',
-    `gmsi.sentiment_daily_as_known('1 hour', 'US', 'Market Stress', '2025-06-02', '2025-06-20')`,
+    `gmsi.sentiment_daily_as_known('2025-06-02', '2025-06-20', 'US', 'Market Stress', delay => '1 hour')`,
     ['2025_06'],
   ],
 ] as const)('gmsi.%s reads the months that it asks for, by an index: %s', async ([, call, months]) => {
@@ -269,7 +273,7 @@ test.for(questions)(
     if ((await serverVersion()) < 16) skip();
     const reads = await readsOf(text);
     expect(reads).not.toHaveLength(0);
-    // signal_at looks for late headlines in the year before, in an index that has few.
+    // gmsi.signals looks for late headlines in the year before, in an index that has few.
     const scans = reads.filter(({ by }) => !/_greatest_idx$/.test(by));
     const months = scans.map(({ from }) => from).filter((from) => /^headlines_\d/.test(from));
     expect(months.filter((month) => month !== 'headlines_2025_12')).toEqual([]);
