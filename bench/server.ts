@@ -7,7 +7,7 @@ import { connect, type Warehouse } from '../src/warehouse/connect.ts';
 import { useEmbeddedServer } from '../src/warehouse/embedded/server.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 
-/** The embedded PostgreSQL in a folder of its own, gone when disposed. */
+/** The embedded PostgreSQL in a folder of its own, gone when disposed; or the one at BENCH_DATABASE_URL, which is left without databases of ours. */
 export interface BenchServer extends AsyncDisposable {
   readonly version: string;
   /** Makes an empty, migrated warehouse. @returns its address */
@@ -23,13 +23,15 @@ export interface BenchServer extends AsyncDisposable {
 
 export async function startServer(): Promise<BenchServer> {
   const home = await mkdtemp(join(tmpdir(), 'gmsi-bench-'));
-  const server = await useEmbeddedServer(home);
-  const admin = new pg.Client({ connectionString: server.url.reveal() });
+  const own = process.env.BENCH_DATABASE_URL;
+  const server = own ? undefined : await useEmbeddedServer(home);
+  const address = own ?? server!.url.reveal();
+  const admin = new pg.Client({ connectionString: address });
   await admin.connect();
   const { rows } = await admin.query('select current_setting($1) as version', ['server_version']);
   let made = 0;
   async function aWarehouse(): Promise<string> {
-    const url = new URL(server.url.reveal());
+    const url = new URL(address);
     url.pathname = `/bench_${++made}`;
     await admin.query(`create database bench_${made}`);
     const warehouse = open(url.href, 1);
@@ -48,13 +50,17 @@ export async function startServer(): Promise<BenchServer> {
         await admin.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
       }
     },
-    cpuSeconds: () => cpuSecondsOf(server.location.cluster),
+    cpuSeconds() {
+      if (!server) throw new Error('CPU time is measured of the embedded server only.');
+      return cpuSecondsOf(server.location.cluster);
+    },
     async [Symbol.asyncDispose]() {
+      for (let n = 1; n <= made; n++) await admin.query(`drop database if exists bench_${n} with (force)`);
       await admin.end();
-      await server[Symbol.asyncDispose]();
+      await server?.[Symbol.asyncDispose]();
       // For root the cluster lies outside of its home.
-      for (const folder of [server.location.cluster, home])
-        await rm(folder, { recursive: true, force: true });
+      for (const folder of [server?.location.cluster, home])
+        if (folder) await rm(folder, { recursive: true, force: true });
     },
   };
 }
