@@ -494,15 +494,22 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     await expect.poll(() => asked(page, 'days')).toBeNull();
   });
 
-  it('a zoom shortens no other view, and is still there on the way back', async () => {
+  it('a choice or a zoom limits no other view, and is still there on the way back', async () => {
     const page = await open(`view=pipeline&${days}`, /failed/);
     await page.getByRole('link', { name: 'Explore' }).click();
     await page.getByRole('button', { name: /^Period/ }).click();
     await page.getByLabel('First day').fill('2026-10-10');
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox', { name: 'Countries' }).fill('norw');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked(page, 'country')).not.toBeNull();
+    const country = asked(page, 'country');
     await page.getByRole('link', { name: 'Pipeline' }).click();
     await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-09-01');
+    expect(asked(page, 'country')).toBeNull();
     await page.getByRole('link', { name: 'Explore' }).click();
     await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-10');
+    expect(asked(page, 'country')).toBe(country);
   });
 
   it('leads from a series to its own sentiment, of its match type', async () => {

@@ -18,11 +18,17 @@ function titleOf(view: View): string {
   return `${view[0]!.toUpperCase()}${view.slice(1)}`;
 }
 
-/** The period that each view showed last: a zoom in one view does not shorten the others. */
-const periods = new Map<View, { readonly from: string | null; readonly to: string | null }>();
+/** What each view showed last: a choice or a zoom in one view limits no other. */
+const shown = new Map<View, Readonly<Record<string, readonly string[]>>>();
+
+function chosenNow() {
+  return Object.fromEntries(
+    ['from', 'to', 'country', 'topic'].map((name) => [name, address.value.getAll(name)]),
+  );
+}
 
 function toView(view: View) {
-  return { view, ...(periods.get(view) ?? { from: null, to: null }) };
+  return { view, from: null, to: null, country: null, topic: null, ...shown.get(view) };
 }
 
 /** The page shows the view that the address names. */
@@ -30,8 +36,7 @@ export function App() {
   const current = chosen('view', views);
   const Shown = views[current];
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
-  const period = (name: string) => address.value.get(name);
-  periods.set(current, { from: period('from'), to: period('to') });
+  shown.set(current, chosenNow());
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
