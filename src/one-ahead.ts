@@ -1,7 +1,8 @@
 /** Yields the same items, but fetches the next one while the caller uses the current one. */
 export async function* oneAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const begin = () => {
-    const next = items.next();
+    // Once the caller has sent what it makes of the current one: PostgreSQL would wait while the next is parsed.
+    const next = new Promise(setImmediate).then(() => items.next());
     // Else a failure while the caller uses the item before would be an unhandled rejection. `await next` still throws it.
     next.catch(() => {});
     return next;

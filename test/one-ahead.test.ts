@@ -13,7 +13,7 @@ it('makes the next item while one is in use, and none further', async () => {
   );
   const used: [number, number][] = [];
   for await (const item of items) {
-    await Promise.resolve();
+    await new Promise(setImmediate);
     used.push([item, made.length]);
   }
   expect(used).toEqual([
