@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { sql } from 'kysely';
 import pg from 'pg';
 import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
@@ -24,9 +23,6 @@ interface Question {
 export async function benchQuestions(server: BenchServer): Promise<Verdict[]> {
   const url = await server.aWarehouse();
   describeFilled(await fill(url, headlines));
-  const db = open(url, 1);
-  await sql.raw(/^```sql closes\n([\s\S]*?)^```$/m.exec(pageOf('analysis'))![1]!).execute(db);
-  await db.destroy();
   return [...(await askQuestions(url)), ...(await askPage(url))];
 }
 

@@ -51,7 +51,7 @@ create table gmsi.moments (
 create table gmsi.closes (
   market text not null,
   day date not null,
-  at timestamptz not null,
+  at timestamptz,
   primary key (market, day),
   unique (market, at)
 );

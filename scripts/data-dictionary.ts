@@ -68,6 +68,8 @@ const forAnalysts = [
   'coverage_gaps',
   'arrival_delays',
   'rescorings',
+  'markets',
+  'market_closes',
   'closes',
   'headlines_as_of',
   'signals',

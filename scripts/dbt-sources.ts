@@ -103,6 +103,8 @@ export const sources: Readonly<Record<string, Source>> = {
   topics: {},
   lookups: {},
   coverage: { notNull: [...series, 'days', 'updated_at'], key: series },
+  markets: { notNull: ['country', 'market', 'currency', 'zone'], key: ['country'] },
+  market_closes: { notNull: ['market', 'day', 'at'], key: ['market', 'day'] },
   closes: {},
   watched: { notNull: [...series, 'day'], key: [...series, 'day'] },
   sentiment_by_day: {

@@ -237,6 +237,22 @@ begin
 end $$;
 comment on function gmsi.signals(timestamptz[], text, text, text, interval, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic (all that are loaded, if null) that became known in the time "over" before each moment: after moment - over, up to and including moment. One row for each series and distinct moment. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. Each headline counts in the version that this warehouse held at the moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. witnessed_count is the number of headlines that the warehouse held at the moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. series not loaded: never requested. Fails for a moment of the future and for names that are unknown (gmsi.refuse_unknown). For a moment longer ago than gmsi.as_of_delay(), counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
 
+-- The closes of gmsi.markets, with those of gmsi.closes in their place.
+create or replace view gmsi.market_closes as
+  select market, day, at from gmsi.closes where at is not null
+  union all
+  select m.market, d.day, (d.day + d.closes) at time zone m.zone
+  from gmsi.markets m
+  cross join lateral (
+    select each.day::date, m.usual_closes[width_bucket(each.day::date, m.usual_since)]
+    from generate_series(m.known_from::timestamp, m.known_to::timestamp, interval '1 day') as each (day)
+    where extract(isodow from each.day)::integer = any(m.weekdays) and each.day::date <> all(m.holidays)
+      and each.day::date <> all(m.other_days)
+    union all
+    select * from unnest(m.other_days, m.other_closes)
+  ) as d (day, closes)
+  where not exists (select from gmsi.closes c where c.market = m.market and c.day = d.day);
+
 -- No merge joins, as for gmsi.signals.
 create or replace function gmsi.sentiment_daily_as_known(
   from_day date default null, to_day date default null, country text default null, topic text default null,
@@ -260,8 +276,8 @@ declare
 begin
   if coalesce(delay < interval '0', true) then
     raise exception 'delay is null or negative: %', coalesce(delay::text, 'null') using errcode = 'invalid_parameter_value';
-  elsif market is not null and not exists (select from gmsi.closes c where c.market = sentiment_daily_as_known.market) then
-    raise exception 'gmsi.closes has no market %', market using errcode = 'no_data_found';
+  elsif market is not null and not exists (select from gmsi.market_closes c where c.market = sentiment_daily_as_known.market) then
+    raise exception 'unknown market: %', market using errcode = 'no_data_found', hint = 'gmsi.markets lists them.';
   end if;
   perform gmsi.published_by(now(), rounding), gmsi.refuse_days(from_day, to_day),
           gmsi.refuse_unknown(sentiment_daily_as_known.country, sentiment_daily_as_known.topic, sentiment_daily_as_known.match_type);
@@ -284,7 +300,7 @@ begin
     where market is null
     union all
     select c.day, c.begins, c.at, c.at at time zone 'UTC'
-    from (select c.day, c.at, lag(c.at) over (order by c.at) as begins from gmsi.closes c
+    from (select c.day, c.at, lag(c.at) over (order by c.at) as begins from gmsi.market_closes c
           where c.market = sentiment_daily_as_known.market) as c
     where c.begins is not null and c.day between greatest(from_day, first_day) and least(to_day, last_day)
   ) as b
@@ -369,7 +385,7 @@ begin
   where not is_panel or a.requested && b.utc_days or s.n is not null
   order by a.place, b.n;
 end $$;
-comment on function gmsi.sentiment_daily_as_known(date, date, text, text, text, interval, text, boolean, text) is 'Each day of each series as it was known a delay after its end, for back-tests: gmsi.sentiment_by_day shows the days as they are now, with what came and changed later. Without a country or topic, of all of them, and then without days that nobody requested and of which nothing is loaded. A headline belongs to the day of its publication, in the version that was known then. Without a market, days are days in UTC. With one, a day ends with its close (gmsi.closes) and begins after the close before it; days without a close have no row. state is as in gmsi.signals: assumed, if headlines or days were loaded later, and it is assumed that they were known from publication; with assume_backfilled => false they do not count. Days that are not that long ago have no row. Fails for days of the future and for names that are unknown (gmsi.refuse_unknown). witnessed_count is the number of headlines that the warehouse held by then. The other columns are as in gmsi.sentiment_by_day.';
+comment on function gmsi.sentiment_daily_as_known(date, date, text, text, text, interval, text, boolean, text) is 'Each day of each series as it was known a delay after its end, for back-tests: gmsi.sentiment_by_day shows the days as they are now, with what came and changed later. Without a country or topic, of all of them, and then without days that nobody requested and of which nothing is loaded. A headline belongs to the day of its publication, in the version that was known then. Without a market, days are days in UTC. With one, a day ends with its close (gmsi.market_closes) and begins after the close before it; days without a close have no row. state is as in gmsi.signals: assumed, if headlines or days were loaded later, and it is assumed that they were known from publication; with assume_backfilled => false they do not count. Days that are not that long ago have no row. Fails for days of the future and for names that are unknown (gmsi.refuse_unknown). witnessed_count is the number of headlines that the warehouse held by then. The other columns are as in gmsi.sentiment_by_day.';
 
 -- Which headlines tell a story first, and how often it was told before, without look-ahead.
 create or replace function gmsi.novelty(

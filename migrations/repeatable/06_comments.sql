@@ -569,10 +569,29 @@ comment on column gmsi.moments.note is 'What it is for, as --note says; null if 
 comment on column gmsi.moments.taken_at is 'When it was named.';
 comment on column gmsi.moments.taken_by is 'Host and process id, and the version of the program; as in gmsi.loads.';
 
-comment on table gmsi.closes is 'The closes of markets, for gmsi.sentiment_daily_as_known. Insert those that you decide at (docs/analysis.md); the program inserts none.';
-comment on column gmsi.closes.market is 'Name of the market, as you like.';
-comment on column gmsi.closes.day is 'Trading day, in the time of the market. Days without a close have no row.';
-comment on column gmsi.closes.at is 'When it closed: earlier on half days.';
+comment on view gmsi.markets is 'The main stock market of a country, with its trading hours as the Python package exchange_calendars has them. gmsi.market_closes has its closes.';
+comment on column gmsi.markets.country is 'Country, as in gmsi.countries.';
+comment on column gmsi.markets.market is 'Name of the market.';
+comment on column gmsi.markets.mic is 'Market identifier code (ISO 10383) of the calendar.';
+comment on column gmsi.markets.currency is 'Currency (ISO 4217).';
+comment on column gmsi.markets.index_name is 'Main stock index.';
+comment on column gmsi.markets.zone is 'Time zone of its hours.';
+comment on column gmsi.markets.known_from is 'First day of the calendar.';
+comment on column gmsi.markets.known_to is 'Last day of the calendar. Governments announce some holidays of later years only shortly before.';
+comment on column gmsi.markets.weekdays is 'Days of the week with trading: 1 is Monday.';
+comment on column gmsi.markets.usual_since is 'Days since which each of usual_closes holds.';
+comment on column gmsi.markets.usual_closes is 'Usual times of the close.';
+comment on column gmsi.markets.holidays is 'Weekdays without trading.';
+comment on column gmsi.markets.other_days is 'Half days, and trading days that are not weekdays.';
+comment on column gmsi.markets.other_closes is 'Times of the close on other_days.';
+comment on view gmsi.market_closes is 'The closes of markets, for gmsi.sentiment_daily_as_known: those of gmsi.markets, with those of gmsi.closes in their place.';
+comment on column gmsi.market_closes.market is 'Name of the market, as in gmsi.markets or gmsi.closes.';
+comment on column gmsi.market_closes.day is 'Trading day, in the time of the market.';
+comment on column gmsi.market_closes.at is 'When it closed: earlier on half days.';
+comment on table gmsi.closes is 'Your own closes, of a market of gmsi.markets or of another one. They replace those of gmsi.market_closes; the program inserts none.';
+comment on column gmsi.closes.market is 'Name of the market, as in gmsi.markets or as you like.';
+comment on column gmsi.closes.day is 'Day, in the time of the market.';
+comment on column gmsi.closes.at is 'When it closed; null if there was no trading.';
 
 comment on type gmsi.sentiment_day_as_known is 'A row of gmsi.sentiment_daily_as_known.';
 comment on type gmsi.signal is 'A row of gmsi.signals.';

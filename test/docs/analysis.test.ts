@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '#sandbox';
@@ -6,7 +5,6 @@ import { aFolder } from '../cli/gmsi.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { answered, demo, later, analysisPage as page } from './analysis-page.ts';
-import { sqlMarked } from './pages.ts';
 import { writePrices } from './prices.ts';
 import { asPsqlPrints } from './psql-table.ts';
 import { asReader, isThere } from './run-program.ts';
@@ -28,7 +26,6 @@ beforeAll(async () => {
     aJob({ ...food, ...december, feed: 'gmsi-index' }),
   ])
     expect(await runBackfill({ job, db, sandbox, clock: later })).toMatchObject({ outcome: 'done' });
-  await sql.raw(sqlMarked('closes')).execute(db);
 
   let now = new Date('2026-01-03T12:00:00Z');
   const clock = () => now;

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { aFolder } from '../cli/gmsi.ts';
 import { aDesk, type Seen } from './a-desk.ts';
 import { analysisPage, answered } from './analysis-page.ts';
-import { root, sqlMarked } from './pages.ts';
+import { root } from './pages.ts';
 import { bars, closesOfNewYork, prices, writePrices } from './prices.ts';
 import { asReader, isThere } from './run-program.ts';
 
@@ -233,7 +233,6 @@ test('the desk meets every trap', () => {
 });
 
 beforeAll(async () => {
-  await sql.raw(sqlMarked('closes')).execute(desk.db);
   return () => desk[Symbol.asyncDispose]();
 });
 

@@ -2,10 +2,10 @@ import type { aFolder } from '../cli/gmsi.ts';
 
 const day = 86_400_000;
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
-const holidays = ['2025-11-27', '2025-12-25', '2026-01-01'];
+const holidays = ['2025-09-01', '2025-11-27', '2025-12-25', '2026-01-01', '2026-01-19', '2026-02-16'];
 const halfDays = ['2025-11-28', '2025-12-24'];
 
-/** The closes in New York, apart from gmsi.closes: the clocks were put back on November 2. */
+/** The closes in New York, apart from gmsi.market_closes: the clocks were put back on November 2. */
 export function closesOfNewYork(): { day: string; at: number }[] {
   const days: string[] = [];
   for (let it = Date.parse('2025-08-29'); it <= Date.parse('2026-03-06'); it += day) days.push(dayOf(it));

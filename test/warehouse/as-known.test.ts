@@ -96,7 +96,7 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
 it('has days from close to close, whatever the weekday or the clocks', async ({ db }) => {
   // In New York the clocks are put forward on 8 March; the 10th is taken for a half day.
   await sqlIn(db)`insert into gmsi.closes (market, day, at)
-    select 'New York', d::date, (d + case when d = '2026-03-10' then interval '13 hours' else '16 hours' end) at time zone 'America/New_York'
+    select 'Elsewhere', d::date, (d + case when d = '2026-03-10' then interval '13 hours' else '16 hours' end) at time zone 'America/New_York'
     from generate_series(timestamp '2026-03-05', '2026-03-11', '1 day') as d where extract(isodow from d) < 6`;
   const times = {
     '2026-03-05T21:00:00Z': 'before the first day',
@@ -117,7 +117,7 @@ it('has days from close to close, whatever the weekday or the clocks', async ({ 
   );
   await coverIn(db, '{[2026-03-01, 2026-03-20)}');
   const rows = await sqlIn(db)<{ day: string; directional_sum: number }>`
-    select day::text, directional_sum from gmsi.sentiment_daily_as_known(country => 'US', market => 'New York')`;
+    select day::text, directional_sum from gmsi.sentiment_daily_as_known(country => 'US', market => 'Elsewhere')`;
   const expected: Record<string, number> = {};
   for (const [n, day] of Object.values(times).entries()) expected[day] = (expected[day] ?? 0) + 2 ** n;
   delete expected['before the first day'];
@@ -129,7 +129,7 @@ it('has days from close to close, whatever the weekday or the clocks', async ({ 
 it.for([
   [sql`delay => '-1 hour'`, 'delay is null or negative: -01:00:00'],
   [sql`delay => null`, 'delay is null or negative: null'],
-  [sql`market => 'Paris'`, 'gmsi.closes has no market Paris'],
+  [sql`market => 'Atlantis'`, 'unknown market: Atlantis'],
   [sql`rounding => 'hours'`, 'no rounding: hours'],
 ] as const)('fails for what there is not: %#', async ([given, message], { db }) => {
   await expect(sql`select * from gmsi.sentiment_daily_as_known(${given})`.execute(db)).rejects.toThrow(

@@ -70,9 +70,6 @@ const panels: readonly [
 
 it('has of many series what it has of each', async ({ db }) => {
   await fill(db);
-  await sqlIn(db)`
-    insert into gmsi.closes select 'New York', d::date, (d + interval '16 hours') at time zone 'America/New_York'
-    from generate_series(timestamp '2026-03-01', '2026-03-20', '1 day') as d where extract(isodow from d) < 6`;
   const nobody = sql`null`;
   const states = new Set<string>();
   for (const [what, one] of panels) {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { coverageOfSeries } from '../../src/questions/coverage.ts';
 import { sqlText } from '../../src/questions/reading.ts';
-import { docPages, fencesOf, sqlMarked } from '../docs/pages.ts';
+import { docPages, fencesOf } from '../docs/pages.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { sqlIn, windowsIn } from '../support/warehouse-state.ts';
 
@@ -22,7 +22,6 @@ beforeAll(async () => {
       const [failed, ...drained] = quarters(one, '2016-01-01', 40);
       await windowsIn(trx, [{ ...failed, state: 'failed' }, ...drained]);
     }
-    await sql.raw(sqlMarked('closes')).execute(trx);
   });
   await sqlIn(warehouse.db)`analyze`;
 }, 120_000);
