@@ -354,10 +354,12 @@ where l.feed = 'gmsi-headlines' and l.rows_changed >= 100 and l.rows_changed * 4
   and replaced.headlines >= 100 and replaced.headlines * 4 > known.headlines;
 
 create or replace view gmsi.arrival_delays as
-select source, count(*) as headlines, percentile_cont(0.5) within group (order by first_seen_at - published_at) as p50,
-       percentile_cont(0.99) within group (order by first_seen_at - published_at) as p99
+select source, count(*) as headlines,
+       percentile_cont(0.5) within group (order by first_seen_at - coalesce(moved_from, published_at)) as p50,
+       percentile_cont(0.99) within group (order by first_seen_at - coalesce(moved_from, published_at)) as p99
 from gmsi.headlines
-where not is_backfilled
+-- Without the rows that moved headlines have left behind, which are retracted.
+where not is_backfilled and retracted_at is null
   -- What was published before the first load was not awaited.
   and published_at > greatest(now() - interval '30 days', (select min(started_at) from gmsi.loads where feed = 'gmsi-headlines'))
 group by source;

@@ -558,8 +558,8 @@ comment on column gmsi.rescorings.new_model_version is 'Model versions of the ne
 
 comment on view gmsi.arrival_delays is 'How long after its publication a headline arrives in this warehouse, by source: of headlines published in the last 30 days, after the first load began, that are not backfilled: only these were seen when they came. A delay has three parts: of the service, of the time until the next sync, and of up to an hour if the service rounds publication times down.';
 comment on column gmsi.arrival_delays.source is 'Publisher; null for headlines without one.';
-comment on column gmsi.arrival_delays.headlines is 'Number of headlines, retracted ones included; each country, topic and match type counts.';
-comment on column gmsi.arrival_delays.p50 is 'Median of first_seen_at - published_at.';
+comment on column gmsi.arrival_delays.headlines is 'Number of headlines that are not retracted; each country, topic and match type counts.';
+comment on column gmsi.arrival_delays.p50 is 'Median of the time from the first publication time (moved_from, or published_at) to first_seen_at.';
 comment on column gmsi.arrival_delays.p99 is 'The time within which 99% of them arrived.';
 
 comment on table gmsi.moments is 'Moments that have a name, so that an answer as of one can be asked for again (gmsi snapshot). Nothing but gmsi snapshot --remove deletes one.';

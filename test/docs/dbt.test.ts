@@ -47,7 +47,7 @@ test('docs/dbt/sources.yml has every table that a reader may read, but for what 
     where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v') and not relispartition
       and has_table_privilege('gmsi_reader', oid, 'select')`.execute(warehouse.db);
   const ofThePipeline =
-    'origin windows queue readings series series_days series_states loads processes imported_files learned_facts moments rejected_records check_results known_findings kysely_migration'.split(
+    'origin windows queue readings series series_days series_states loads processes imported_files learned_facts service_descriptions wire_fields moments rejected_records check_results known_findings kysely_migration'.split(
       ' ',
     );
   const named = tables.map(({ name }) => name);

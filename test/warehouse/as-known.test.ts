@@ -237,16 +237,25 @@ it('has how late the headlines of a source came, without those that nobody saw c
     [{ ...row(501, 'dpa'), published_at: new Date(Date.now() - 7 * 86_400_000).toISOString() }],
     watched,
   );
-  // One a minute; the last of them came after a day and was retracted since.
+  // One a minute; the last of them was retracted.
   await sqlIn(db)`
     update gmsi.headlines set first_seen_at = published_at + right(headline_id::text, 12)::int * interval '1 minute'`;
   await sqlIn(db)`
     update gmsi.headlines set first_seen_at = published_at + interval '1 day', retracted_at = now()
     where headline_id = ${idOf(100)}`;
+  // One was published three hours earlier at first.
+  const first = new Date(Date.parse(published) - 3 * 3_600_000).toISOString();
+  await upsert(db, [{ ...row(50, 'Reuters'), published_at: first }], watched);
+  await sqlIn(db)`
+    update gmsi.headlines
+    set first_seen_at = ${first}::timestamptz + interval '50 minutes',
+        moved_from = case when published_at <> ${first}::timestamptz then ${first}::timestamptz end,
+        retracted_at = case when published_at = ${first}::timestamptz then now() end
+    where headline_id = ${idOf(50)}`;
   const rows = await sqlIn(db)`
     select source, headlines, p50::text, p99::text from gmsi.arrival_delays order by source`;
   expect(rows).toEqual([
-    { source: 'Reuters', headlines: 101, p50: '00:50:00', p99: '01:39:00' },
+    { source: 'Reuters', headlines: 100, p50: '00:49:30', p99: '01:38:00.6' },
     { source: null, headlines: 1, p50: '03:21:00', p99: '03:21:00' },
   ]);
 });

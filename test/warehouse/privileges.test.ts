@@ -75,7 +75,7 @@ const expectedGrants = [
   `gmsi_reader: select on table ${named(
     'arrival_delays check_results closes countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
     'imported_files index_daily known_findings kysely_migration learned_facts loads lookups market_closes markets moments origin processes queue readings rejected_records rescorings revisions sentiment_by_day',
-    'sentiment_daily sentiment_hourly series series_days series_states topics watched windows',
+    'sentiment_daily sentiment_hourly series series_days series_states service_descriptions topics watched windows wire_fields',
     ...feedTables,
   )}`,
   'gmsi_reader: usage on schema gmsi',
