@@ -59,16 +59,16 @@ create or replace function gmsi.refuse_unknown(country text, topic text, match_t
   language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-  if not exists (select from gmsi.countries c where c.country = refuse_unknown.country
-                 union all select from gmsi.series s where s.feed = 'gmsi-headlines' and s.country = refuse_unknown.country)
-    and refuse_unknown.country is not null then
+  if refuse_unknown.country is not null and not exists (
+    select from gmsi.countries c where c.country = refuse_unknown.country
+    union all select from gmsi.series s where s.feed = 'gmsi-headlines' and s.country = refuse_unknown.country) then
     raise exception 'unknown country: %', refuse_unknown.country using errcode = 'no_data_found', hint = 'gmsi.countries lists them.';
-  elsif not exists (select from gmsi.topics t where t.topic = refuse_unknown.topic
-                    union all select from gmsi.series s where s.feed = 'gmsi-headlines' and s.topic = refuse_unknown.topic)
-    and refuse_unknown.topic is not null then
+  elsif refuse_unknown.topic is not null and not exists (
+    select from gmsi.topics t where t.topic = refuse_unknown.topic
+    union all select from gmsi.series s where s.feed = 'gmsi-headlines' and s.topic = refuse_unknown.topic) then
     raise exception 'unknown topic: %', refuse_unknown.topic using errcode = 'no_data_found', hint = 'gmsi.topics lists them.';
-  elsif not exists (select from gmsi.series s where s.feed = 'gmsi-headlines' and s.match_type = refuse_unknown.match_type)
-    and (refuse_unknown.match_type is null or exists (select from gmsi.series s where s.feed = 'gmsi-headlines')) then
+  elsif refuse_unknown.match_type is null or exists (select from gmsi.series s where s.feed = 'gmsi-headlines')
+    and not exists (select from gmsi.series s where s.feed = 'gmsi-headlines' and s.match_type = refuse_unknown.match_type) then
     raise exception 'nothing was loaded with match_type %', coalesce(refuse_unknown.match_type, 'null') using errcode = 'no_data_found';
   end if;
 end $$;
