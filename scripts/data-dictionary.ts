@@ -57,12 +57,13 @@ export async function readColumns(db: Warehouse): Promise<Column[]> {
 
 /** What analysts use, in the order in which they will look for it. */
 const forAnalysts = [
-  'headlines',
-  'headline_revisions',
-  'headlines_point_in_time',
+  'topic_guide',
   'sentiment_by_day',
   'sentiment_daily',
   'sentiment_hourly',
+  'headlines',
+  'headline_revisions',
+  'headlines_point_in_time',
   'index_daily',
   'coverage_by_day',
   'coverage_gaps',
@@ -76,6 +77,7 @@ const forAnalysts = [
   'sentiment_daily_as_known',
   'novelty',
   'story_key',
+  'moment',
 ];
 
 /** docs/data-dictionary.md, as the comments in the database have it. */
@@ -98,25 +100,26 @@ export function renderDataDictionary(relations: readonly Relation[], columns: re
     );
   sections.push(`${headOfFunctions}\n${calls.join('\n')}`);
   const feeds = [...catalog.values()].map(describeFeed);
+  sections.push(`${headOfFeeds}\n${feeds.join('\n')}`);
   const others = relations.filter(({ name }) => !forAnalysts.includes(name) && !/_as_of$/.test(name));
   const functions = others.filter(({ kind }) => kind === 'function').map(({ name }) => `\`${name}\``);
   const rest = others
     .filter(({ kind }) => kind !== 'function')
     .map(({ name, comment }) => `| \`${name}\` | ${firstSentence(comment)} |`);
   rest.push('', `Functions: ${functions.join(', ')}.`);
-  return `${head}\n${feeds.join('\n')}\n\n${sections.join('\n\n')}\n\n${headOfRest}\n${rest.join('\n')}\n`;
+  return `${head}\n\n${sections.join('\n\n')}\n\n${headOfRest}\n${rest.join('\n')}\n`;
 }
 
 const head = `# Data dictionary
 
-What analysts read in the schema \`gmsi\`, as the comments in the database say it. The feeds' tables and all else are
-[named at the end](#everything-else). In \`gmsi psql\`, \`\\d+ gmsi.headlines\` shows the comments of any table, and
-[dbt/sources.yml](dbt/sources.yml) has those of every table for analysts. Written by \`npm run dictionary\`; do not edit
-it by hand.
+What analysts read in the schema \`gmsi\`, as the comments in the database say it, in the order of
+[analysis.md](analysis.md#which-table). [The feeds' tables](#feeds) and [all else](#everything-else) are named at the end.
+In \`gmsi psql\`, \`\\d+ gmsi.headlines\` shows the comments of any table, and [dbt/sources.yml](dbt/sources.yml) has those
+of every table for analysts. Written by \`npm run dictionary\`; do not edit it by hand.
 
-**key**: part of the primary key. **?**: may be null.
+**key**: part of the primary key. **?**: may be null.`;
 
-## Feeds
+const headOfFeeds = `## Feeds
 
 Where each table comes from; paths are below \`/v1\`, and [loading.md](loading.md#feeds) says which of them are documented.
 

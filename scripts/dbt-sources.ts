@@ -101,6 +101,7 @@ export const sources: Readonly<Record<string, Source>> = {
   revisions: {},
   countries: {},
   topics: {},
+  topic_guide: { notNull: ['topic', 'listed', 'directional_plus', 'semantic_plus'], key: ['topic'] },
   lookups: {},
   coverage: { notNull: [...series, 'days', 'updated_at'], key: series },
   markets: { notNull: ['country', 'market', 'currency', 'zone'], key: ['country'] },

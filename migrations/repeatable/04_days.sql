@@ -363,3 +363,12 @@ where not is_backfilled and retracted_at is null
   -- What was published before the first load was not awaited.
   and published_at > greatest(now() - interval '30 days', (select min(started_at) from gmsi.loads where feed = 'gmsi-headlines'))
 group by source;
+
+-- One row per topic, so that a join by topic repeats nothing. A rule of another shape than guessed is shown whole.
+create or replace view gmsi.topic_guide as
+select topic, category, listed,
+       'likely more of the topic itself, such as rising prices or tighter policy' as directional_plus,
+       'likely a favourable tone' as semantic_plus,
+       coalesce(classification_rule ->> 'directional', classification_rule #>> '{}') as directional_rule,
+       coalesce(classification_rule ->> 'semantic_sentiment', classification_rule #>> '{}') as semantic_rule
+from gmsi.topics;

@@ -510,6 +510,15 @@ comment on column gmsi.coverage_gaps.window_id is 'That window; null if there is
 comment on column gmsi.coverage_gaps.cause is 'As in gmsi.windows; or too old: refused, and only younger days of the series are loaded.';
 comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
 
+comment on view gmsi.topic_guide is 'What the scores of each topic mean. One row per topic that the service lists or has listed.';
+comment on column gmsi.topic_guide.topic is 'Topic name exactly as the service writes it.';
+comment on column gmsi.topic_guide.category is 'Its theme, such as Monetary Policy, if the service sends one.';
+comment on column gmsi.topic_guide.listed is 'False once the service no longer lists it.';
+comment on column gmsi.topic_guide.directional_plus is 'What a positive directional score means. A guess for all topics, from the vendor''s public posts of 2026; where directional_rule says something else, the rule is right.';
+comment on column gmsi.topic_guide.semantic_plus is 'What a positive semantic score means: a guess as well.';
+comment on column gmsi.topic_guide.directional_rule is 'The rule by which the service scores headlines of the topic with the directional model, in its own words; null if it sends none.';
+comment on column gmsi.topic_guide.semantic_rule is 'The same for the semantic model.';
+
 comment on view gmsi.sentiment_by_day is 'One row per country, topic, match type and day (UTC), without gaps, with both models: from the first day that was ever requested to the last. Filter by country and topic, because there are many days. A mean over several days is sum(directional_sum) / sum(directional_count), not the mean of directional_mean.';
 comment on column gmsi.sentiment_by_day.country is 'Country.';
 comment on column gmsi.sentiment_by_day.country_name is 'Its name, as the service lists it; null if it lists none.';

@@ -8,7 +8,7 @@ declare
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'index_daily', 'rescorings', 'arrival_delays',
-    'sentiment_by_day', 'windows', 'loads', 'rejected_records', 'check_results', 'known_findings', 'imported_files', 'processes', 'learned_facts', 'service_descriptions', 'wire_fields', 'moments', 'closes', 'markets', 'market_closes', 'watched',
+    'sentiment_by_day', 'topic_guide', 'windows', 'loads', 'rejected_records', 'check_results', 'known_findings', 'imported_files', 'processes', 'learned_facts', 'service_descriptions', 'wire_fields', 'moments', 'closes', 'markets', 'market_closes', 'watched',
     'series', 'series_days', 'series_states', 'readings', 'queue',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];

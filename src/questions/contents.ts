@@ -87,17 +87,18 @@ export const listedSeries = question(
       order by kind, code`,
 );
 
-export const ruleRow = z.object({ model: z.string(), rule: z.string() });
+export const ruleRow = z.object({ model: z.string(), plus: z.string(), rule: text });
 
-/** The rules by which the service scores headlines of a topic, by model; empty if it sends none. */
+/** What the scores of a topic mean, by model; empty if the service does not list the topic. */
 export function topicRules(topic: string) {
   return question(
     ruleRow,
-    `The service's rules for the scores of ${topic}`,
+    `What the scores of ${topic} mean`,
     sql`
-      select replace(rules.key, '_sentiment', '') as model, rules.value as rule
-      from gmsi.topics cross join lateral jsonb_each_text(case jsonb_typeof(classification_rule)
-                                                          when 'object' then classification_rule else '{}' end) as rules
+      select model, plus, rule
+      from gmsi.topic_guide
+      cross join lateral (values ('directional', directional_plus, directional_rule),
+                                 ('semantic', semantic_plus, semantic_rule)) as models (model, plus, rule)
       where topic = ${topic} order by 1`,
   );
 }

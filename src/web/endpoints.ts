@@ -40,11 +40,15 @@ const coverageEndpoints = [
 const contentsEndpoints = [
   withoutParameters('feeds', contents.loadedFeeds),
   withoutParameters('series', contents.listedSeries),
-  endpoint('topics/rules', 'The rules by which the service scores headlines of a topic, by model', {
-    takes: z.object({ topic: textUpTo(200) }),
-    row: contents.ruleRow,
-    ask: ({ topic }) => contents.topicRules(topic),
-  }),
+  endpoint(
+    'topics/rules',
+    'What a positive score of a topic likely means, and the rule of the service, by model',
+    {
+      takes: z.object({ topic: textUpTo(200) }),
+      row: contents.ruleRow,
+      ask: ({ topic }) => contents.topicRules(topic),
+    },
+  ),
   endpoint('series/fullest', 'The series of a feed with the most records in its last year', {
     takes: z.object({ feed, limit: limit(10, 100) }),
     row: contents.fullSeriesRow,

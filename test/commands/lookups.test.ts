@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { type Sandbox, startSandbox } from '#sandbox';
 import { lookups as lookupsCommand } from '../../src/commands/lookups.ts';
@@ -38,6 +39,40 @@ describe('gmsi lookups', () => {
     );
     expect(sandbox.stats().requests).toBe(5);
     expect(await bookedIn(warehouse)).toBe(5);
+  });
+
+  test('gmsi.topic_guide has each topic that the service lists, with its rules', async ({
+    warehouse,
+    sandbox,
+    db,
+  }) => {
+    await lookups({ warehouse, sandbox });
+    const headers = { 'x-api-key': 'sandbox-key' };
+    const response = await fetch(`${sandbox.url}/v1/headlines/topics/gmsi`, { headers });
+    const listed = (await response.json()) as {
+      name: string;
+      category: string;
+      classification_rule: { directional: string; semantic_sentiment: string };
+    }[];
+    const guide = sql`select topic, category, directional_rule, semantic_rule from gmsi.topic_guide where listed`;
+    const { rows } = await guide.execute(db);
+    expect(rows).toHaveLength(70);
+    expect(new Set(rows)).toEqual(
+      new Set(
+        listed.map(({ name, category, classification_rule: rule }) => ({
+          topic: name,
+          category,
+          directional_rule: rule.directional,
+          semantic_rule: rule.semantic_sentiment,
+        })),
+      ),
+    );
+
+    await sql`update gmsi.topics set classification_rule = '"Up is more."'`.execute(db);
+    expect((await guide.execute(db)).rows[0]).toMatchObject({
+      directional_rule: 'Up is more.',
+      semantic_rule: 'Up is more.',
+    });
   });
 });
 

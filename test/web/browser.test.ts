@@ -221,7 +221,9 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       .toEqual(['Governance/Corruption', 'Inflation-Food']);
     await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-20`);
     await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
-    const rule = page.getByText(/directional: Positive when the headline says/);
+    const rule = page.getByText(
+      /directional: a positive score is likely more of .* which wins: Positive when the headline says/,
+    );
     expect(await rule.isVisible()).toBe(false);
     await page.getByText('What the scores mean').click();
     await rule.waitFor();

@@ -39,7 +39,7 @@ function describeTopic({ name, category, phrase }: Topic): Entry {
     name,
     category: CATEGORIES[category],
     classification_rule: {
-      directional: `Positive when the headline says that things improve for ${phrase}.`,
+      directional: `Positive when the headline says that there is more of it, or will be: ${phrase}.`,
       semantic_sentiment: `Positive when the headline speaks of ${phrase} in a favourable tone.`,
     },
   };

@@ -131,9 +131,9 @@ function Rules({ topic }: { topic: string }) {
       <summary>What the scores mean</summary>A score is the probability that a headline is positive minus the
       probability that it is negative, from −1 to +1. The topic’s share is the probability that it is about
       the topic.
-      {rules.map(({ model, rule }) => (
+      {rules.map(({ model, plus, rule }) => (
         <div key={model}>
-          <b>{model}</b>: {rule}
+          <b>{model}</b>: a positive score is {plus}.{rule && ` The service’s rule, which wins: ${rule}`}
         </div>
       ))}
     </details>
