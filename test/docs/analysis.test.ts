@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 test('every query and program of the page has a result below it', () => {
   const queries = [...page.matchAll(/^```(sql|python) analysis/gm)];
-  expect(queries.length).toBeGreaterThanOrEqual(10);
+  expect(queries.length).toBeGreaterThan(5);
   expect([...page.matchAll(answered)]).toHaveLength(queries.length);
 });
 

@@ -23,33 +23,16 @@ export const prices = closesOfNewYork().map((close, n) => ({
   price: Number((100 + 4 * Math.sin(n / 9) + Math.sin(n * 1.7)).toFixed(2)),
 }));
 
-/** The same at the end of each quarter of an hour from 9:45 in New York to the close. */
-export const bars = prices
+/** The end of each quarter of an hour from 9:45 in New York to the close. */
+export const bars = closesOfNewYork()
   .filter(({ day }) => day >= '2025-09-29' && day <= '2025-12-31')
-  .flatMap(({ day, price }) => {
-    const opens = Date.parse(`${day}T${day < '2025-11-02' ? '13:30' : '14:30'}:00Z`);
+  .flatMap(({ day, at }) => {
     const quarters = halfDays.includes(day) ? 14 : 26;
-    return Array.from({ length: quarters }, (_, n) => ({
-      at: opens + (n + 1) * 900_000,
-      price: Number((price + Math.sin(n * 0.9 + price)).toFixed(2)),
-    }));
+    return Array.from({ length: quarters }, (_, n) => at - (quarters - 1 - n) * 900_000);
   });
 
-/** Writes what the programs of docs/analysis.md read. */
+/** Writes what the program of docs/analysis.md reads. */
 export async function writePrices(folder: Awaited<ReturnType<typeof aFolder>>): Promise<void> {
-  const lines = (head: string, rows: readonly string[]) => `${[head, ...rows].join('\n')}\n`;
-  await folder.write(
-    'prices.csv',
-    lines(
-      'day,price',
-      prices.map(({ day, price }) => `${day},${price}`),
-    ),
-  );
-  await folder.write(
-    'bars.csv',
-    lines(
-      'at,price',
-      bars.map(({ at, price }) => `${new Date(at).toISOString()},${price}`),
-    ),
-  );
+  const rows = prices.map(({ day, price }) => `${day},${price}\n`);
+  await folder.write('prices.csv', `day,price\n${rows.join('')}`);
 }
