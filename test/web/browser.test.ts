@@ -222,7 +222,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-20`);
     await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
     const rule = page.getByText(
-      /directional: a positive score is likely more of .* which wins: Positive when the headline says/,
+      /directional, positive: likely more of .* which wins: Positive when the headline says/,
     );
     expect(await rule.isVisible()).toBe(false);
     await page.getByText('What the scores mean').click();

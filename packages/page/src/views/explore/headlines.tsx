@@ -133,7 +133,7 @@ function Rules({ topic }: { topic: string }) {
       the topic.
       {rules.map(({ model, plus, rule }) => (
         <div key={model}>
-          <b>{model}</b>: a positive score is {plus}.{rule && ` The service’s rule, which wins: ${rule}`}
+          <b>{model}</b>, positive: {plus}.{rule && ` The service’s rule, which wins: ${rule}`}
         </div>
       ))}
     </details>
