@@ -126,7 +126,9 @@ export function rewritten({ as_of }: Asked<typeof rewrittenAsked>) {
         union all
         select country, topic, 'late', first_seen_at
         from gmsi.headlines
-        where not is_backfilled and published_at < first_seen_at - interval '1 day'
+        -- As gmsi.arrival_delays: without the rows that moved headlines have left behind.
+        where not is_backfilled and retracted_at is null
+          and coalesce(moved_from, published_at) < first_seen_at - interval '1 day'
           -- Prunes months.
           and published_at > ${until} - interval '90 days'
       )

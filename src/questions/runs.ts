@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database, Day } from '../warehouse/database.ts';
 import { exactTime } from '../warehouse/exact-time.ts';
 import { hasLivingProcess, isAlive } from '../warehouse/tables/processes.ts';
-import { question, type RowOf, text, timeText } from './reading.ts';
+import { momentSql, question, type RowOf, text, timeText } from './reading.ts';
 
 const count = z.int();
 
@@ -117,7 +117,7 @@ export type Rescoring = RowOf<typeof rescoringRow>;
  * @param jobs only loads of these jobs
  */
 export function rescorings(of: {
-  readonly published?: { readonly from: Day; readonly to: Day };
+  readonly published?: { readonly from: Day; readonly to: Day; readonly as_of?: string | undefined };
   readonly jobs?: readonly string[] | undefined;
 }) {
   const { published, jobs } = of;
@@ -125,7 +125,8 @@ export function rescorings(of: {
     ? // A load does not rescore what is published after it.
       sql`started_at >= ${published.from}::date::timestamp at time zone 'UTC'
         and last_published_at >= ${published.from}::date::timestamp at time zone 'UTC'
-        and first_published_at < (${published.to}::date + 1)::timestamp at time zone 'UTC'`
+        and first_published_at < (${published.to}::date + 1)::timestamp at time zone 'UTC'
+        and started_at <= ${published.as_of === undefined ? sql`now()` : momentSql(published.as_of)}`
     : sql`started_at > now() - interval '30 days'`;
   return question(
     rescoringRow,

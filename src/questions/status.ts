@@ -229,13 +229,13 @@ export async function completenessOf(
              count(*) filter (where w.state = 'failed') as failed, count(*) filter (where w.state = 'refused') as refused
       from ${queued} where ${inScope(scope)}
     ), series as (
-      select upper(c.whole * datemultirange(${period(scope)})) - 1 as loaded_to, ${settled} - coalesce(c.covered, '{}') as missing,
+      select ${settled} - coalesce(c.covered, '{}') as missing, datemultirange(${period(scope)}) - coalesce(c.whole, '{}') as not_whole,
              ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered
       from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
     ), total as (
       select count(*) as series, count(*) filter (where isempty(missing)) as complete,
-             case when bool_and(coalesce(lower(missing) > ${scope.from}::date, loaded_to is not null))
-                  then min(coalesce(lower(missing) - 1, loaded_to)) end as complete_to,
+             case when bool_and(coalesce(lower(missing + not_whole) > ${scope.from}::date, true))
+                  then coalesce(min(lower(missing + not_whole)) - 1, ${scope.to}::date) end as complete_to,
              coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted
       from series
     )

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { dayRange, daysIn } from '../plan/days.ts';
-import { feed, limit, period, textUpTo } from '../questions/asking.ts';
+import { asOf, feed, limit, period, textUpTo } from '../questions/asking.ts';
 import * as briefing from '../questions/briefing.ts';
 import * as changes from '../questions/changes.ts';
 import * as contents from '../questions/contents.ts';
@@ -62,7 +62,9 @@ const contentsEndpoints = [
   withoutParameters('moments', contents.namedMoments),
   withoutParameters('origin', contents.servedBy),
   endpoint('loads/rescorings', 'The last loads in which the service had given many headlines new scores', {
-    takes: z.object(period).describe('Loads that rescored headlines published on these days.'),
+    takes: z
+      .object({ ...period, as_of: asOf })
+      .describe('Loads that rescored headlines published on these days.'),
     row: runs.rescoringRow,
     ask: (published) => runs.rescorings({ published }),
   }),

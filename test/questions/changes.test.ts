@@ -217,7 +217,7 @@ itAlone(
       });
     const rows = Array.from({ length: 20 }, (_, day) => row(day + 1, day + 1, Math.sin(day)));
     await upsert(db, rows);
-    await coverIn(db, '{[2026-09-01,2026-09-21)}');
+    await coverIn(db, '{[2026-09-05,2026-09-21)}');
     const answers = async (as_of?: string) => {
       const of = as_of === undefined ? asked : { ...asked, as_of };
       const changes = await sentimentChanges({ ...of, of: 'series' }).query.execute(db);
@@ -239,6 +239,7 @@ itAlone(
     await sqlIn(
       db,
     )`update gmsi.headlines set retracted_at = now(), changed_at = now() where headline_id = ${idOf(19)}`;
+    await coverIn(db, '{[2026-09-01,2026-09-21)}');
     expect(await answers()).not.toEqual(then);
     expect(await answers(at)).toEqual(then);
   },

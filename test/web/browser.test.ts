@@ -461,7 +461,7 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     const [before, until] = asked(page, 'against')!.split('..');
     const pane = page.getByRole('complementary', { name: 'Behind the chart' });
     await pane
-      .getByText(new RegExp(`in ${before} to ${until} .* in 2026-${first} to 2026-${last} `))
+      .getByText(new RegExp(`in 2026-${first} to 2026-${last} .* against .* in ${before} to ${until} `))
       .waitFor();
     expect([asked(page, 'at'), asked(page, 'from')]).toEqual([null, '2026-09-01']);
     await pane.getByRole('button', { name: 'Zoom in' }).click();

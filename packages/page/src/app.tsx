@@ -46,7 +46,7 @@ export function App() {
       else if (event.key === '?') document.getElementById('keys')?.showPopover();
       else if (event.key === '/') {
         event.preventDefault();
-        if (!findSeries()) go(toView('explore'));
+        if (!findSeries()) go({ view: 'explore', from: null, to: null });
       }
     };
     addEventListener('keydown', onKey);

@@ -21,7 +21,7 @@ export async function savePicture(
   foot.className = 'quiet small';
   foot.style.cssText = 'margin: auto 0 0; padding-top: 0.75rem';
   const source = document.querySelector('.made-up') ? 'gmsi, made-up data' : 'gmsi';
-  foot.textContent = `Source: ${source}. As of ${moment(of.at ?? Date.now())} ${zone.value}.`;
+  foot.textContent = `Source: ${source}.${of.at ? ` As of ${moment(of.at)} ${zone.value}.` : ''}`;
   const others = [heading, ...(legend ? [legend] : []), foot];
   const room = others.reduce((sum, one) => sum + heightOf(one, width), 0);
   const wide = Math.max(width + 2 * margin, ((height + room + 2 * margin) * 16) / 9);

@@ -262,24 +262,6 @@ export function withDifference(chart: Chart): Chart {
   return { ...chart, series: [...chart.series, series], lines: [...chart.lines, ...lines] };
 }
 
-/** Puts what was known at a past moment beside what is known now. Buckets of which nothing was known then count as missing. */
-export function besideNow(then: Chart, now: Chart): Chart {
-  const series = then.series.map((one) => ({
-    ...one,
-    states: one.states.map((state, index) =>
-      one.behind[index] === 0 && now.series[one.place]!.behind[index]! > 0 ? 'missing' : state,
-    ),
-  }));
-  const lines = then.lines.map((line, place) => ({
-    ...line,
-    series: series[line.series.place]!,
-    values: line.values.map((value, index) =>
-      value === undefined && typeof now.lines[place]!.values[index] === 'number' ? null : value,
-    ),
-  }));
-  return { ...then, series, lines, now };
-}
-
 /** A move of a line from one bucket to the next. */
 export interface Move {
   readonly line: Line;

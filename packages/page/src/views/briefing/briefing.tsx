@@ -11,7 +11,7 @@ import { type Column, Table } from '../../table.tsx';
 import { aDay, isDay, moment, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
-import { MomentField } from '../explore/as-of.tsx';
+import { MomentField, UnknownMoment } from '../explore/as-of.tsx';
 import { asOfIn, feed } from '../explore/asked.ts';
 import { HeadlineText } from '../explore/headlines.tsx';
 import { World } from './world.tsx';
@@ -25,7 +25,8 @@ export function Briefing() {
   const jobs = useAnswer('jobs', {}, 5, 60);
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const { newest } = daysOfFeeds(loaded);
-  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
+  const moments = useAnswer('moments', {}, 300).answer?.rows;
+  const named = moments ?? [];
   const asked = address.value.get('to') ?? '';
   // The current day is not over. A report has only what was asked for it.
   const yesterday = plusDays(report ? report.at.slice(0, 10) : today(), -1);
@@ -37,8 +38,9 @@ export function Briefing() {
   return (
     <>
       <Problems of={[feeds, causes, jobs]} />
+      {!report && <UnknownMoment named={moments} />}
       <div class="row">
-        <Complete jobs={jobs} causes={causes} />
+        {asOf === null && <Complete jobs={jobs} causes={causes} />}
         {!report && newest && (
           <span class="row end">
             <span class="quiet">as of</span>
@@ -153,7 +155,11 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
         />
       </p>
       {moves.length === 0 ? (
-        <p class="empty">Nothing moved beyond its usual scatter.</p>
+        <p class="empty">
+          {rows.every(({ state }) => state === 'not loaded')
+            ? 'Nothing of these days is loaded.'
+            : 'Nothing moved beyond its usual scatter.'}
+        </p>
       ) : (
         <Table
           label="Table of moves"

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { go } from '../../address.ts';
+import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { Field, Select } from '../../parts.tsx';
+import { Field, Problem, Select } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, isDay, moment, momentIn, zone } from '../../time.ts';
 import { asOfIn, feed } from './asked.ts';
@@ -29,6 +29,14 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
       as of {asOf === null ? 'now' : moment(asOf)}
     </button>
   );
+}
+
+/** Says that the address has a moment that is none: what is shown is known now. */
+export function UnknownMoment({ named }: { named: readonly Row<'moments'>[] | undefined }) {
+  const given = address.value.get('as_of');
+  if (!given || !named || asOfIn(named)) return null;
+  const error = { message: `No moment is named "${given}".`, hint: 'This shows what is known now.' };
+  return <Problem error={error} />;
 }
 
 /** Chooses a moment by what is typed, by its name, or now. @param props.at milliseconds; `null` for now */
@@ -115,7 +123,11 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
         </span>
       </div>
       <div class="slider">
-        <span class="ticks" role="img" aria-label={`${changed.length} loads changed something`}>
+        <span
+          class="ticks"
+          role="img"
+          aria-label={`${changed.length} of the last ${loads.length} loads changed something`}
+        >
           {changed.map(({ load_id, ended_at }) => (
             <i
               key={load_id}

@@ -55,7 +55,10 @@ export function askedFor(usual: {
   // A colour shows one model and one match type; only lines can compare several.
   const model = chosenModel === 'both' && !isLines ? 'directional' : chosenModel;
   const matches = texts('match_type', usual.match).slice(0, isLines ? undefined : 1);
-  const smoothing = chosen('smooth', Object.fromEntries(spans) as Record<Span, string>, 'none');
+  const by = chosen<Bucket>('by', buckets, usualBucket(daysBetween(from, to)));
+  // Of a month, the days up to its end are most of it or more.
+  const smoothing =
+    by === 'month' ? 'none' : chosen('smooth', Object.fromEntries(spans) as Record<Span, string>, 'none');
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
@@ -67,7 +70,7 @@ export function askedFor(usual: {
     smoothing,
     against: readDays(text('against')) ? text('against')! : chosen('against', againsts),
     each: chosen('each', kinds),
-    by: chosen<Bucket>('by', buckets, usualBucket(daysBetween(from, to))),
+    by,
     models: (model === 'both' ? ['directional', 'semantic'] : [model]) as readonly Model[],
     /** Days of the trailing mean; 1 for none. */
     smooth: smoothing === 'none' ? 1 : Number(smoothing),
@@ -107,8 +110,9 @@ export function newsOf({ matches: [match] }: Pick<Asked, 'matches'>): string {
 export function asOfIn(moments: readonly { readonly name: string; readonly at: string }[]): string | null {
   const given = address.value.get('as_of');
   const asOf = moments.find(({ name }) => name === given)?.at ?? given;
-  // Date.parse would read the year of an unknown name, such as paper-2026.
-  return asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? exactTime(asOf) : null;
+  // Date.parse would read the year of an unknown name, such as paper-2026, and a time without a zone in that of the machine.
+  const isMoment = /^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:\d\d))?$/.test(asOf ?? '');
+  return asOf && isMoment && !Number.isNaN(Date.parse(asOf)) ? exactTime(asOf) : null;
 }
 
 /** Writes a moment as answers do: in UTC, to the microsecond, which a `Date` would lose. */

@@ -56,11 +56,14 @@ function Shown({ about, changes, stories }: Found) {
   const { from, to, each, names } = about;
   const [all, ...rows] = changes.rows;
   if (!all) return null;
-  const span = { from: [all.before_from, from].toSorted()[0]!, to };
+  const span = {
+    from: [all.before_from, from].toSorted()[0]!,
+    to: [all.before_to, to].toSorted()[1]!,
+  };
   return (
     <>
       <Moved all={all} about={about} />
-      <Rescorings key={`${span.from} ${to}`} {...span} />
+      <Rescorings key={`${span.from} ${span.to} ${about.asOf}`} {...span} asOf={about.asOf} />
       {rows.length > 0 && !(rows.length === 1 && stories) && (
         <>
           <Noted of={changes}>
@@ -89,8 +92,8 @@ function Shown({ about, changes, stories }: Found) {
 }
 
 /** Says which loads met new scores of the days that are compared. */
-function Rescorings({ from, to }: { from: string; to: string }) {
-  const { answer, error } = useAnswer('loads/rescorings', { from, to }, 30);
+function Rescorings({ from, to, asOf }: { from: string; to: string; asOf: string | null }) {
+  const { answer, error } = useAnswer('loads/rescorings', { from, to, as_of: asOf }, 30);
   return (
     <>
       {error && <Problem error={error} />}
@@ -103,7 +106,7 @@ function Rescorings({ from, to }: { from: string; to: string }) {
 
 /** Says in one sentence how far the mean moved, and what is loaded of both periods. */
 function Moved({ all, about }: { all: ChangeRow; about: About }) {
-  const { what, from, to, model, match, isBrief } = about;
+  const { what, from, to, model, match } = about;
   const { change, z, mean, mean_before, state, state_before, before_from, before_to } = all;
   const size = Math.abs(change ?? 0).toFixed(3);
   const moved =
@@ -121,12 +124,12 @@ function Moved({ all, about }: { all: ChangeRow; about: About }) {
       : `${score(mean)} ${days} (${counted(count, 'headline')}${open})`;
   };
   return (
-    <Titled title={isBrief ? `Sentiment ${moved}` : `${what || 'All series'}: sentiment ${moved}`}>
+    <Titled title={`${what || 'All series'}: sentiment ${moved}`}>
       <Flowing
         text={[
           `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${match.toLowerCase()} news`}: `,
-          part(mean_before, all.headlines_before, before_from, before_to, state_before),
-          `, then ${part(mean, all.headlines, from, to, state)}.`,
+          part(mean, all.headlines, from, to, state),
+          `, against ${part(mean_before, all.headlines_before, before_from, before_to, state_before)}.`,
           z === null
             ? ''
             : ` z ${score(z, 1)}: ${Math.abs(z) < 2 ? 'within' : 'beyond'} the usual scatter of daily means.`,
@@ -232,7 +235,8 @@ function Stories({
     'Lowered the mean': single.filter(({ contribution }) => contribution < 0).toReversed(),
   };
   const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
-  const line = { country, topic, model, match_type: match, to, from: all.before_from };
+  const [first, last] = [[all.before_from, about.from].toSorted()[0]!, [all.before_to, to].toSorted()[1]!];
+  const line = { country, topic, model, match_type: match, from: first, to: last };
   return (
     <section aria-label="Stories behind the move">
       <div class="row titled">

@@ -6,7 +6,7 @@ import { Chip, Controls, Period, Problem, Select, Switch, Toggle, useTitle } fro
 import { daysOfFeeds } from '../../rows.ts';
 import { moment, plusDays, today, zone } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { AsOfSwitch } from './as-of.tsx';
+import { AsOfSwitch, UnknownMoment } from './as-of.tsx';
 import {
   type Asked,
   againsts,
@@ -37,7 +37,8 @@ export function Explore() {
 
 function OfHeadlines() {
   const feeds = useAnswer('feeds', {}, 30);
-  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
+  const moments = useAnswer('moments', {}, 300).answer?.rows;
+  const named = moments ?? [];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
   const { requested: series, countries, topics } = useChoices(first);
@@ -114,13 +115,15 @@ function OfHeadlines() {
             {show === 'lines' && (
               <>
                 <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
-                <Switch
-                  label="Trailing mean"
-                  title="trailing mean"
-                  name="smooth"
-                  value={asked.smoothing}
-                  values={spans}
-                />
+                {asked.by !== 'month' && (
+                  <Switch
+                    label="Trailing mean"
+                    title="trailing mean"
+                    name="smooth"
+                    value={asked.smoothing}
+                    values={spans}
+                  />
+                )}
               </>
             )}
             {isAll && (
@@ -140,6 +143,7 @@ function OfHeadlines() {
           </Chip>
         </div>
       </Controls>
+      <UnknownMoment named={moments} />
       {show === 'lines' && <Lines {...{ asked, what, changes: changesOf(asked, what, countries) }} />}
       {show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(topics)} countries={ofCountries} />}
       {show === 'changes' && <Changes about={changesOf(asked, what, countries)} />}

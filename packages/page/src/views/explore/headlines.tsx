@@ -55,8 +55,6 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
   // What is listed, which may still be that of another point.
   const about = asked.answer?.about;
   const heading = useId();
-  const counts = (behind: readonly number[]) =>
-    behind.reduce((sum, count, index) => sum + (isIn(index) ? count : 0), 0);
   return (
     <section class="headlines" aria-labelledby={heading}>
       <div class="row">
@@ -69,7 +67,7 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
             value={key}
             values={all.map(({ key, title, behind }) => [
               key,
-              `${title} (${number(selected.open === null ? counts(behind) : behind[selected.open]!)})`,
+              selected.open === null ? title : `${title} (${number(behind[selected.open]!)})`,
             ])}
             onChange={(of) => go({ of }, 'replace')}
           />

@@ -8,7 +8,6 @@ import type { Drawing } from '../../draw/lines.ts';
 import type { Note } from '../../draw/pen.ts';
 import {
   behindOf,
-  besideNow,
   type Chart,
   changeAt,
   chartOf,
@@ -42,9 +41,9 @@ function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }:
   const parameters = { ...lists, from: leadOf({ from, by, smooth }), to, by };
   return {
     means: question('sentiment', { ...parameters, as_of: asOf }),
-    // Those of now: a window that was loaded again since then does not say when its days were first complete.
-    covered: question('coverage/days', { feed, ...parameters, by: null }),
+    covered: question('coverage/days', { feed, ...parameters, by: null, as_of: asOf }),
     now: asOf === null ? undefined : question('sentiment', parameters),
+    coveredNow: asOf === null ? undefined : question('coverage/days', { feed, ...parameters, by: null }),
   };
 }
 
@@ -54,16 +53,17 @@ export function Lines({ asked, ...others }: { asked: Asked } & Pick<About, 'what
 }
 
 function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
-  const { about, means, covered, now } = answer;
+  const { about, means, covered, now, coveredNow } = answer;
   const { what, by, from, to, smooth, asOf, models, changes } = about;
   const chart = useMemo(() => {
     const series = seriesOf(about);
-    const chartFor = ({ rows }: typeof means) => {
-      const chart = chartOf(rows, covered.rows, { ...about, series });
+    const chartFor = ({ rows }: typeof means, { rows: loaded }: typeof covered) => {
+      const chart = chartOf(rows, loaded, { ...about, series });
       return about.difference && series.length === 2 ? withDifference(chart) : chart;
     };
-    return now ? besideNow(chartFor(means), chartFor(now)) : chartFor(means);
-  }, [about, means, covered, now]);
+    const then = chartFor(means, covered);
+    return now && coveredNow ? { ...then, now: chartFor(now, coveredNow) } : then;
+  }, [about, means, covered, now, coveredNow]);
   const note = useNote(about, chart);
   const kind = models.length > 1 ? 'directional and semantic score' : `${models[0]} score`;
   const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
@@ -100,6 +100,7 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
   const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
   const days = move && behindOf(chart, move.index);
   const [first, last] = days ? [dayOf(days.from), dayOf(days.to - 1)] : [from, from];
+  const before = move && behindOf(chart, move.index - 1);
   const stories = useAnswer(
     'sentiment/changes/stories',
     move && {
@@ -109,7 +110,7 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
       model: move.line.model,
       from: first,
       to: last,
-      against: 'before',
+      against: `${dayOf(before!.from)}..${dayOf(before!.to - 1)}`,
     },
   );
   const story = move && !stories.isAsking ? storyOfMove(stories.answer?.rows ?? [], move) : undefined;
@@ -149,7 +150,7 @@ function changesOf(chart: Chart): string | false {
     starts.filter((_, index) => lines.some((__, place) => changeAt(chart, place, index) === kind)).length;
   const [changed, added] = [count('changed'), count('added')];
   if (!now) return false;
-  const others = added > 0 ? `, and ${counted(added, by)} were not loaded yet` : '';
+  const others = added > 0 ? `, and ${counted(added, by)} had no headlines here yet` : '';
   return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${others}.`;
 }
 
