@@ -107,7 +107,11 @@ export const rewrittenRow = z.object({
   topic: text.describe('Neither country nor topic: all series together.'),
   rescored: z.int().describe('Versions of headlines with other scores.'),
   withdrawn: z.int().describe('Headlines that the service no longer returns.'),
-  late: z.int().describe('Headlines that came more than a day after their publication, without backfills.'),
+  late: z
+    .int()
+    .describe(
+      'Headlines that came more than a day after their publication, without backfills and those withdrawn by now.',
+    ),
 });
 
 /** Most series of an answer. */

@@ -264,7 +264,7 @@ export function Field(props: {
 }
 
 /** A field for a day as the page writes it; a date field would write it in the browser's language. */
-export function DayField(props: {
+function DayField(props: {
   label: string;
   value: string;
   min?: string;

@@ -80,7 +80,7 @@ function Shown(answer: Found) {
       <Moved {...answer} />
       <div>
         <Rewritten {...answer} />
-        <World rows={answer.briefing.rows} {...answer.about} />
+        <World rows={answer.briefing.rows} to={answer.about.to} />
       </div>
     </div>
   );

@@ -19,10 +19,9 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   return (
     <button
       type="button"
-      class="as-of-switch"
       aria-pressed={asOf !== null}
       title="What this warehouse knew at a past moment"
-      // Not "disabled": coming back to now, the focus must find it though nothing is answered yet.
+      // Not "disabled", which would lose the focus.
       aria-disabled={!isReady}
       onClick={() => isReady && go({ as_of: asOf === null ? before() : null })}
     >
@@ -94,10 +93,9 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
   // Whole seconds, at most 400.
   const step = Math.ceil(Math.max(1, newest - oldest) / 400_000) * 1_000;
   const last = Math.max(1, Math.ceil((newest - oldest) / step));
+  const momentOf = (place: number) => (place >= last ? undefined : oldest + place * step);
   const at = slid ?? chosen;
   const isNow = at === now;
-  const goTo = (place: number) =>
-    go({ as_of: place >= last ? null : textOf(oldest + place * step) }, 'replace');
   const changed = loads.filter(
     (load) => load.feed === feed && load.rows_inserted + load.rows_changed + load.rows_retracted > 0,
   );
@@ -119,7 +117,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
           )}
         </span>
         <span class="row end">
-          <MomentField {...{ named }} at={at === now ? null : at} />
+          <MomentField {...{ named }} at={isNow ? null : at} />
         </span>
       </div>
       <div class="slider">
@@ -143,10 +141,11 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
           min={0}
           max={last}
           value={isNow ? last : Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
-          onInput={({ currentTarget: { value } }) =>
-            setSlid(Number(value) >= last ? now : oldest + Number(value) * step)
-          }
-          onChange={(event) => goTo(Number(event.currentTarget.value))}
+          onInput={(event) => setSlid(momentOf(event.currentTarget.valueAsNumber) ?? now)}
+          onChange={(event) => {
+            const chosen = momentOf(event.currentTarget.valueAsNumber);
+            go({ as_of: chosen === undefined ? null : textOf(chosen) }, 'replace');
+          }}
         />
         <span class="quiet small">{moment(oldest)}</span>
         <span class="quiet small end">{newest === now ? 'now' : moment(newest)}</span>
@@ -160,7 +159,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
  * to its end.
  * @returns it as the address has it; `undefined` if it is none of these
  */
-export function readMoment(
+function readMoment(
   text: string,
   named: readonly { readonly name: string }[],
   now: number,

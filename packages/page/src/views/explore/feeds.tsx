@@ -353,7 +353,7 @@ const columns: Column<Row<'news'>>[] = [
 ];
 
 /** Lists events and headlines of an asset, or macro headlines of a country, in a period or in the open bucket of the chart. */
-export function News(props: {
+function News(props: {
   subject: string;
   name: string;
   days: { readonly from: string; readonly to: string };

@@ -192,7 +192,7 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
 }
 
-export type Headline = Row<'headlines'>;
+type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
 function Versions(props: { row: Headline; series: SeriesKey; asOf: string | null }) {

@@ -339,7 +339,7 @@ function Read(props: { chart: Chart; place: number; index: number; children: Com
   );
 }
 
-export function Legend({ chart }: { chart: Chart }) {
+function Legend({ chart }: { chart: Chart }) {
   const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
   const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { address, chosen, go } from '../../address.ts';
 import type { Chart } from '../../draw/points.ts';
-import { Flowing, Switch, useEscape, useFocusBack } from '../../parts.tsx';
+import { Flowing, Select, Switch, useEscape, useFocusBack } from '../../parts.tsx';
 import { dayOf, readDays } from '../../time.ts';
 import { againsts } from './asked.ts';
 import { type About, Changes } from './changes.tsx';
@@ -19,6 +19,8 @@ export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>;
   const selected = selectedIn(chart, asOf);
   const pane = chosen<keyof typeof panes>('pane', panes, selected.open === null ? 'stories' : 'headlines');
   const [from, to] = [dayOf(selected.from), dayOf(selected.to - 1)];
+  // Others than the common ones are chosen in the chart.
+  const own = readDays(changes.against);
   const isChosen = selected.open !== null || address.value.has('days');
   const top = useRef<HTMLDivElement>(null);
   const at = address.value.get('at') ?? address.value.get('days');
@@ -38,7 +40,15 @@ export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>;
         <>
           <p class="quiet small">
             <Flowing text={`${from} to ${to} against `} />
-            <Against value={changes.against} />
+            <Select
+              label="Against"
+              value={changes.against}
+              values={[
+                ...(own ? [[changes.against, own.join(' to ')] as const] : []),
+                ...Object.entries(againsts),
+              ]}
+              onChange={(against) => go({ against })}
+            />
             {!isChosen &&
               '. Drag over the chart to choose other days, with Shift what they are compared with.'}
           </p>
@@ -66,24 +76,5 @@ function Chosen({ from, to }: { from: string; to: string }) {
         Close
       </button>
     </span>
-  );
-}
-
-/** Chooses what days are compared with; others than these are chosen in the chart. */
-function Against({ value }: { value: string }) {
-  const own = readDays(value);
-  return (
-    <select
-      aria-label="Against"
-      value={value}
-      onChange={(event) => go({ against: event.currentTarget.value })}
-    >
-      {own && <option value={value}>{own.join(' to ')}</option>}
-      {Object.entries(againsts).map(([against, title]) => (
-        <option key={against} value={against}>
-          {title}
-        </option>
-      ))}
-    </select>
   );
 }
