@@ -583,7 +583,7 @@ comment on column gmsi.markets.country is 'Country, as in gmsi.countries.';
 comment on column gmsi.markets.market is 'Name of the market.';
 comment on column gmsi.markets.mic is 'Market identifier code (ISO 10383) of the calendar.';
 comment on column gmsi.markets.currency is 'Currency (ISO 4217).';
-comment on column gmsi.markets.index_name is 'Main stock index, as gmsi names it; the package has none.';
+comment on column gmsi.markets.index_name is 'Main stock index. The package has none: the name is written here by hand.';
 comment on column gmsi.markets.zone is 'Time zone of its hours.';
 comment on column gmsi.markets.known_from is 'First day of the calendar.';
 comment on column gmsi.markets.known_to is 'Last day of the calendar. Governments announce some holidays of later years only shortly before.';
