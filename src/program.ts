@@ -38,11 +38,7 @@ const groups: Readonly<Record<string, Listed<string>>> = {
     ],
   }),
   'Load:': listed({
-    validate: [
-      'check job files without a warehouse or a key, such as in CI',
-      () => import('./commands/validate.ts'),
-    ],
-    plan: ['show what a load would do and cost', () => import('./commands/plan.ts')],
+    plan: ['show what a load would do and cost, or only check job files', () => import('./commands/plan.ts')],
     backfill: ['load every day of the job that is not loaded yet', () => import('./commands/load.ts')],
     sync: [
       'load what is new: recent days again (they may still change), days that are missing, and the live feed',
@@ -58,7 +54,7 @@ const groups: Readonly<Record<string, Listed<string>>> = {
       'show the jobs: what is loaded and missing, why, the next run, quota and the last loads',
       () => import('./commands/status.ts'),
     ],
-    check: ['look for errors in the loaded data', () => import('./commands/check.ts')],
+    check: ['look for errors in the loaded data, or repair it', () => import('./commands/check.ts')],
     why: [
       'show which load and request loaded a row, its versions, and whether it was retracted',
       () => import('./commands/why.ts'),
@@ -66,14 +62,13 @@ const groups: Readonly<Record<string, Listed<string>>> = {
   }),
   'Share:': listed({
     serve: ['show the warehouse as a web page, with an API', () => import('./commands/serve.ts')],
-    psql: ['open psql on the warehouse in use', () => import('./commands/psql.ts')],
+    psql: [
+      'open psql on the warehouse in use, or create a read-only login',
+      () => import('./commands/psql.ts'),
+    ],
     snapshot: [
       'give a moment a name, for as-of queries and exports; without a name, list them',
       () => import('./commands/snapshot.ts'),
-    ],
-    reader: [
-      'create a read-only login, or give it a new password, and print its address',
-      () => import('./commands/reader.ts'),
     ],
     export: [
       'write the loaded data to Parquet or CSV files, one a month',
@@ -95,16 +90,14 @@ const groups: Readonly<Record<string, Listed<string>>> = {
       () => import('./commands/job.ts'),
     ],
     budget: ['show the requests booked for each key, or correct them', () => import('./commands/budget.ts')],
-    repair: ['read rejected records and extra fields again', () => import('./commands/repair.ts')],
-    move: [
-      'move everything in the current warehouse to another, empty database',
-      () => import('./commands/move.ts'),
-    ],
     sandbox: [
       'run a local imitation of the service, with made-up data',
       () => import('./commands/sandbox.ts'),
     ],
-    migrate: ['create the schema, or upgrade it; loads do that, too', () => import('./commands/migrate.ts')],
+    migrate: [
+      'create or upgrade the schema (loads do, too), or move to another database',
+      () => import('./commands/migrate.ts'),
+    ],
   }),
 };
 

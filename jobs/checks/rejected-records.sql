@@ -1,5 +1,5 @@
 -- check: Few records are rejected
--- why: Every number lacks the records that could not be read. Once the cause is fixed, read them again: gmsi repair <job>
+-- why: Every number lacks the records that could not be read. Once the cause is fixed, read them again: gmsi check <job> --repair records
 -- feeds: all
 -- severity: warn
 -- 0.01: share of the records of a series that may be rejected

@@ -1,5 +1,5 @@
 -- check: Rollups equal the sums of the headlines
--- why: Triggers update sentiment_hourly and sentiment_daily. If they are wrong, compute them again: gmsi repair --rollups
+-- why: Triggers update sentiment_hourly and sentiment_daily. If they are wrong, compute them again: gmsi check --repair rollups
 -- 1e-9: relative difference that a sum may have; absolute, if the sum is below 1
 
 with scored as not materialized (

@@ -99,15 +99,15 @@ begin
   if mark.direction = 'to' then
     raise exception using errcode = 'GM001',
       message = format('This warehouse was moved to %s at %s UTC.', mark.other, to_char(mark.marked_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS')),
-      hint = 'Set DATABASE_URL to that one; if it is lost, run gmsi move --release here.';
+      hint = 'Set DATABASE_URL to that one; if it is lost, run gmsi migrate --release here.';
   elsif mark.direction = 'from' then
     raise exception using errcode = 'GM001',
       message = format('This warehouse is being filled from %s, and that move has not ended.', mark.other),
-      hint = 'If no gmsi move is running, run it again.';
+      hint = 'If no gmsi migrate --to is running, run it again.';
   end if;
   return null;
 end $$;
-comment on function gmsi.refuse_moved() is 'Refuses a statement in a warehouse that gmsi move has moved away, or has not filled yet (SQLSTATE GM001).';
+comment on function gmsi.refuse_moved() is 'Refuses a statement in a warehouse that gmsi migrate --to has moved away, or has not filled yet (SQLSTATE GM001).';
 
 -- A process has to write one of these to load, to book a request, to own something, or to give a moment a name.
 do $$

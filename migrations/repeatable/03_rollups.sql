@@ -211,4 +211,4 @@ create or replace function gmsi.rebuild_rollups(from_day date default null, to_d
   select coalesce(sum(gmsi.roll_up(country, topic, match_type, first_hour, last_hour, true)), 0)::bigint
   from gmsi.series_to_roll_up(from_day, to_day)
 $$;
-comment on function gmsi.rebuild_rollups(date, date) is 'Recomputes the rollups of some days (all by default) from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. Runs in one transaction, so loads wait; gmsi repair --rollups does the same one series at a time, so that loads can continue.';
+comment on function gmsi.rebuild_rollups(date, date) is 'Recomputes the rollups of some days (all by default) from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. Runs in one transaction, so loads wait; gmsi check --repair rollups does the same one series at a time, so that loads can continue.';

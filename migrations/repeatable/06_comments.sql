@@ -661,10 +661,10 @@ comment on column gmsi.known_findings.known_since is 'When it was acknowledged.'
 comment on table gmsi.turns is 'What one transaction does at a time, such as the rollups of a series or the planning of a feed: a transaction locks the row as long as its turn lasts. Rows are never changed.';
 comment on column gmsi.turns.turn is 'What it is the turn for.';
 
-comment on table gmsi.warehouse_moves is 'One row if gmsi move has moved this warehouse to another database, or is filling it from one. As long as the row is there, every booking, claim, heartbeat and named moment is refused.';
+comment on table gmsi.warehouse_moves is 'One row if gmsi migrate --to has moved this warehouse to another database, or is filling it from one. As long as the row is there, every booking, claim, heartbeat and named moment is refused.';
 comment on column gmsi.warehouse_moves.only_row is 'Always true, so that there is one row at most.';
 comment on column gmsi.warehouse_moves.move_id is 'The same in both warehouses of a move.';
-comment on column gmsi.warehouse_moves.direction is 'to: moved to the other warehouse, which is the one to use · from: filled from the other one by a move that has not ended; gmsi move ends it.';
+comment on column gmsi.warehouse_moves.direction is 'to: moved to the other warehouse, which is the one to use · from: filled from the other one by a move that has not ended; gmsi migrate --to ends it.';
 comment on column gmsi.warehouse_moves.other is 'The other warehouse, without a password.';
 comment on column gmsi.warehouse_moves.source is 'What identifies the old warehouse, whatever its address is: when its schema was created. Only from there may the new one be filled again.';
 comment on column gmsi.warehouse_moves.marked_at is 'When the row was written.';

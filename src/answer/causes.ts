@@ -150,7 +150,7 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
             'failing',
             of,
             { what: 'cannot run', why: problem.message },
-            { before: 'correct the job file', command: `gmsi validate ${file}`, isFree: true },
+            { before: 'correct the job file', command: `gmsi plan --offline ${file}`, isFree: true },
           ),
         ]
       : []),
@@ -218,7 +218,7 @@ function ofOther(one: Failures): Cause {
 function notWanted(one: Failures): Cause {
   const what = `${count(one.windows, 'window')} that no job wants`;
   const why = one.state === 'pending' ? null : one.says;
-  const repair = { command: 'gmsi repair --windows', isFree: true };
+  const repair = { command: 'gmsi check --repair windows', isFree: true };
   return cause('not wanted', 'note', { job: null, feed: one.feed }, { what, why, ...about(one) }, repair);
 }
 
@@ -321,7 +321,11 @@ function missing(
 
 /** A job file that cannot be read. */
 export function ofBroken({ path, error }: BrokenJob): Cause {
-  const edit = { before: 'correct the job file', command: `gmsi validate ${typedJob(path)}`, isFree: true };
+  const edit = {
+    before: 'correct the job file',
+    command: `gmsi plan --offline ${typedJob(path)}`,
+    isFree: true,
+  };
   const told = { what: 'cannot be read', why: error.message };
   return cause('job file', 'failing', { job: jobNameOf(path) }, told, edit);
 }
@@ -343,7 +347,7 @@ function changedFields(fields: Known['fields']): Cause[] {
       change === 'new'
         ? `Records of ${feed} have fields without a column, kept in extra: ${names}. “fields” in a job file gives them one.`
         : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job file.`;
-    const repair = { command: 'gmsi repair --dry-run', isFree: true };
+    const repair = { command: 'gmsi check --repair records --dry-run', isFree: true };
     return cause(
       'fields changed',
       'note',

@@ -30,7 +30,7 @@ const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
   refused: (job) => ({ command: `gmsi backfill ${job} --retry-refused` }),
   'too old': () => ({
     before: 'set history_limit in the job file',
-    command: 'gmsi repair --windows',
+    command: 'gmsi check --repair windows',
     isFree: true,
   }),
   rejected: edited('name the fields or raise service.max_rejected_percent'),

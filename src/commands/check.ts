@@ -28,6 +28,7 @@ import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts'
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { aJob, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
+import { repairs, repairWarehouse } from './repair.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
 const define = (check: Command) =>
@@ -53,11 +54,22 @@ const define = (check: Command) =>
         'known',
       ]),
     )
+    .addOption(
+      new Option(
+        '--repair <what>',
+        'read rejected records and extra fields again, compute the rollups again, or delete windows that no job wants',
+      )
+        .choices(repairs)
+        .conflicts([...['only', 'rows', 'known', 'reason', 'notKnown'], ...['country', 'topic', 'ticker']]),
+    )
+    .option('--dry-run', 'with --repair records or windows: only show what would change')
     .addHelpText(
       'after',
       examples(
         'gmsi check g7-inflation --only lost-rows --rows 20',
         'gmsi check g7-inflation --known lost-rows --reason "2019 is archived"',
+        'gmsi check g7-inflation --repair records --dry-run',
+        'gmsi check --repair rollups --from 2025-01-01',
       ),
     );
 
@@ -70,9 +82,15 @@ const longestCell = 60;
 
 /**
  * `gmsi check [job]…`: looks for errors in the loaded data and stores the results; sends no request. `--known` acknowledges
- * the findings that it shows.
+ * the findings that it shows; `--repair` repairs what needs no request.
  */
 export const check = gmsiCommand({ define }, async (session, names, options) => {
+  const { repair, dryRun } = options;
+  if (repair !== undefined) {
+    const schemaUse = dryRun ? 'reads' : 'upgrades';
+    return repairWarehouse({ ...session, schemaUse }, names, { ...options, repair });
+  }
+  if (dryRun) throw new ConfigError('--dry-run needs --repair.');
   const feeds = [...catalog.keys()];
   refuseMixed(names, options);
   const { known, notKnown, reason = '' } = options;

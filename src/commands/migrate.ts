@@ -1,10 +1,12 @@
-import { openWarehouse } from '../compose.ts';
+import { Option } from '@commander-js/extra-typings';
+import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { printResult } from '../terminal/print.ts';
 import { nextStep, tableOf } from '../terminal/table.ts';
 import { missingRoles } from '../warehouse/health.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
+import { move, release } from './move.ts';
 
 const define = (command: Command) =>
   command
@@ -13,17 +15,40 @@ const define = (command: Command) =>
       '--force',
       'upgrade even while processes of the older version run; they may fail or load days twice',
     )
-    .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'));
+    .addOption(
+      new Option(
+        '--to <address>',
+        'move everything to this empty database; without a password, that of PGPASSWORD or ~/.pgpass',
+      ).conflicts('force'),
+    )
+    .addOption(
+      new Option(
+        '--release',
+        'let loads into this warehouse again, which was moved away: the other one is lost or no longer used',
+      ).conflicts(['force', 'to']),
+    )
+    .addHelpText(
+      'after',
+      examples('gmsi migrate', 'gmsi migrate status', 'gmsi migrate --to postgres://etl@db.example.com/gmsi'),
+    );
 
-/** `gmsi migrate [status]`; with `--force` also while older programs work. */
-const command = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session, what, { force = false }) => {
+/**
+ * `gmsi migrate [status]`: upgrades the schema; with `--force` also while older programs work. With `--to`, moves everything to
+ * another database instead.
+ */
+const command = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session, what, options) => {
+  const { force = false, to } = options;
+  if (what !== undefined && (to !== undefined || options.release))
+    throw new ConfigError('--to and --release take no argument.', { hint: `Leave out ${what}.` });
+  const reading: Session = { ...session, schemaUse: 'reads' };
+  if (to !== undefined) return move(reading, to);
+  if (options.release) return release(reading);
   if (what !== undefined && what !== 'status') {
     throw new ConfigError(`There is no gmsi migrate ${what}.`, {
       hint: 'gmsi migrate upgrades the schema. To only see which migrations are applied: gmsi migrate status',
     });
   }
-  const schemaUse = what === 'status' ? 'reads' : session.schemaUse;
-  await using warehouse = await openWarehouse({ ...session, schemaUse }, 'as-is');
+  await using warehouse = await openWarehouse(what === 'status' ? reading : session, 'as-is');
   let lacked: readonly string[] = [];
   if (what !== 'status') {
     const { log, stop, config } = session;

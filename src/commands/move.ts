@@ -1,31 +1,11 @@
-import { Option } from '@commander-js/extra-typings';
 import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
-import { ConfigError } from '../errors.ts';
 import { printResult } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
 import { type Moved, type MoveStep, moveWarehouse, releaseMoved } from '../warehouse/move.ts';
-import { type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (move: Command) =>
-  move
-    .option('--to <address>', 'address of the database; without a password, that of PGPASSWORD or ~/.pgpass')
-    .addOption(
-      new Option(
-        '--release',
-        'let loads into this warehouse again, which was moved away: the other one is lost or no longer used',
-      ).conflicts('to'),
-    )
-    .addHelpText('after', examples('gmsi move --to postgres://etl@db.example.com/gmsi'));
-
-/**
- * `gmsi move --to <address>`: brings everything of the warehouse in use into another, empty database; sends no request.
- * `--release` takes the mark of a move off the warehouse in use.
- */
-export const move = gmsiCommand({ define }, async (session, { to, release }) => {
-  if (release) return releaseThis(session);
-  if (to === undefined)
-    throw new ConfigError('Say where to move the warehouse.', { hint: 'For example: --to postgres://…' });
+/** `gmsi migrate --to <address>`: moves everything in the warehouse in use to another, empty database; sends no request. */
+export async function move(session: Session, to: string): Promise<undefined> {
   const address = session.config.readAddress('--to', to);
   await using old = await openWarehouse(session);
   await using fresh = await openWarehouseAt(session, address, '--to', 'as-is');
@@ -42,9 +22,10 @@ export const move = gmsiCommand({ define }, async (session, { to, release }) => 
   const { snapshotAt: complete_to, tables } = moved;
   const document = { ...about, complete_to, seconds: Math.round(seconds), tables };
   printResult(session, document, () => describe(moved, about, seconds));
-});
+}
 
-async function releaseThis(session: Session): Promise<undefined> {
+/** `gmsi migrate --release`: takes the mark of a move off the warehouse in use. */
+export async function release(session: Session): Promise<undefined> {
   await using warehouse = await openWarehouse(session);
   const other = (await releaseMoved(warehouse.db)) ?? null;
   const say = other === null ? 'It was not moved' : `It was moved to ${other}, and takes loads again`;

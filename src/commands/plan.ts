@@ -1,3 +1,4 @@
+import { Option } from '@commander-js/extra-typings';
 import { cureOfEmptied } from '../answer/cures.ts';
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
@@ -42,19 +43,27 @@ import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf, withJobs } from './command.ts';
 import { describeHistoryLimit, describeSettling } from './load-summary.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
+import { planOffline } from './plan-offline.ts';
 
 const define = (plan: Command) =>
   withJobs(plan)
     .option('--full-refresh', 'plan all days, also covered ones')
     .option('--retry-refused', 'plan all windows that the service refused, too')
-    .addHelpText('after', examples('gmsi plan g7-inflation'));
+    .addOption(
+      new Option(
+        '--offline',
+        'only check the job files (default: all in jobs/), without a warehouse or a key, such as in CI',
+      ).conflicts(['all', 'from', 'to', 'country', 'topic', 'ticker', 'fullRefresh', 'retryRefused']),
+    )
+    .addHelpText('after', examples('gmsi plan g7-inflation', 'gmsi plan --offline'));
 
 type PlanFlags = OptionsOf<typeof define>;
 
 type PlannedJob = Awaited<ReturnType<typeof planJob>>;
 
-/** `gmsi plan <job>…`: shows what a backfill would do and cost; sends no request. */
+/** `gmsi plan <job>…`: shows what a backfill would do and cost, or with `--offline` checks job files only; sends no request. */
 export const plan = gmsiCommand({ define }, async (session, names, options) => {
+  if (options.offline) return planOffline(session, names);
   const named = await namedJobs(session, names, options);
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);

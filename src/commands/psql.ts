@@ -12,6 +12,7 @@ import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 import { withoutTls } from '../warehouse/tls.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
+import { createReader } from './reader.ts';
 
 const define = (psql: Command) =>
   psql
@@ -22,20 +23,27 @@ const define = (psql: Command) =>
     .allowUnknownOption()
     .option('-c, --command <sql>', 'run statements and exit; needs no psql; may be repeated', gathered)
     .option('--address', 'only print the address, with its password')
+    .option(
+      '--reader <name>',
+      'only create a read-only login, or give it a new password, and print its address',
+    )
     .addHelpText(
       'after',
       examples(
         'gmsi psql',
         'gmsi psql -c "select * from gmsi.coverage limit 5"',
         'gmsi psql -At -f report.sql',
+        'gmsi psql --reader analyst',
       ),
     );
 
 /**
  * `gmsi psql`: opens psql on the warehouse in use, with options of its own, or runs statements, which needs no psql. With
- * `--address`, only prints the address, and keeps an embedded server running until Ctrl-C.
+ * `--address`, only prints the address, and keeps an embedded server running until Ctrl-C; with `--reader`, only creates a login.
  */
-export const psql = gmsiCommand({ define }, async (session, given, { command: commands = [], address }) => {
+export const psql = gmsiCommand({ define }, async (session, given, options) => {
+  const { command: commands = [], address, reader } = options;
+  if (reader !== undefined) return createReader(session, reader);
   // Commands that begin with a backslash, such as `\copy`, are psql's own.
   const needsPsql =
     !address && (given.length > 0 || commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));

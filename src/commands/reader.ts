@@ -1,24 +1,18 @@
-import { openWarehouse } from '../compose.ts';
+import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { inPackage } from '../package.ts';
 import { printResult } from '../terminal/print.ts';
 import { asTyped, facts } from '../terminal/table.ts';
 import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
-import { type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (reader: Command) =>
-  reader
-    .argument('<name>', 'login name: lower-case letters, digits and _')
-    .addHelpText('after', examples('gmsi reader analyst'));
-
-/** `gmsi reader <name>`: creates a read-only login; its password is shown once and stored nowhere. */
-export const reader = gmsiCommand({ define }, async (session, name) => {
+/** `gmsi psql --reader <name>`: creates a read-only login; its password is shown once and stored nowhere. */
+export async function createReader(session: Session, name: string): Promise<undefined> {
   if (!/^(?!pg_|gmsi|(?:public|none)$)[a-z_][a-z0-9_]{0,62}$/.test(name))
     throw new ConfigError(`"${name}" cannot be the name of a login.`, {
       hint:
         'Use up to 63 lower-case letters, digits and _; do not begin with a digit, pg_ or gmsi. ' +
-        'For example: gmsi reader analyst',
+        'For example: analyst.',
     });
   await using warehouse = await openWarehouse(session);
   const { password, isNew } = await makeReader(warehouse.db, name);
@@ -39,7 +33,7 @@ export const reader = gmsiCommand({ define }, async (session, name) => {
     const isEmbedded = session.config.warehouse.kind === 'embedded';
     return `${shown}\n\n${isEmbedded ? aboutEmbedded() : ''}How to connect: ${inPackage('docs/using.md')}\n`;
   });
-});
+}
 
 function aboutEmbedded(): string {
   const servers = `${asTyped('serve')}, ${asTyped('work')}, or ${asTyped('psql --address')}`;

@@ -1,4 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
 import { keepThisProcess, knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
@@ -8,7 +7,6 @@ import { type RepairContext, type RepairResult, repair } from '../load/repair.ts
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { type Failures, unwantedWindows } from '../questions/coverage.ts';
 import { loadingJobs } from '../questions/runs.ts';
-import { day } from '../terminal/arguments.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { type Columns, count, table, tableOf } from '../terminal/table.ts';
@@ -17,78 +15,63 @@ import type { Day } from '../warehouse/database.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { forgetUnwanted } from '../warehouse/tables/windows.ts';
-import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (repair: Command) =>
-  repair
-    .argument('[job...]', `${aJob} (default: all feeds)`)
-    .option('--dry-run', 'only show what would change')
-    .addOption(
-      new Option('--rollups', 'compute the hourly and daily sums of headlines again instead').conflicts(
-        'dryRun',
-      ),
-    )
-    .addOption(
-      new Option(
-        '--windows',
-        'delete windows that no job wants, and that no load is draining, instead',
-      ).conflicts(['rollups', 'from', 'to']),
-    )
-    .option('--from <day>', 'with --rollups: first day (UTC)', day)
-    .option('--to <day>', 'with --rollups: last day (UTC), inclusive', day)
-    .addHelpText(
-      'after',
-      examples(
-        'gmsi repair --dry-run',
-        'gmsi repair g7-inflation',
-        'gmsi repair --rollups --from 2025-01-01',
-        'gmsi repair --windows --dry-run',
-      ),
-    );
+/** What `gmsi check --repair` takes. */
+export const repairs = ['records', 'rollups', 'windows'] as const;
+
+interface RepairOptions extends Partial<Days> {
+  readonly repair: (typeof repairs)[number];
+  readonly dryRun?: boolean;
+}
 
 /** The series of a job with the job's aliases, or a whole feed with its own. */
 type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
 
 /**
- * `gmsi repair [<job>…]`: reads again the records and fields that could not be read before. With `--rollups`, computes the
- * rollups again instead; with `--windows`, deletes windows that no job wants. Sends no request.
+ * `gmsi check --repair`: reads the records and fields again that could not be read before (those of the jobs, or of all feeds),
+ * computes the rollups again, or deletes windows that no job wants. Sends no request.
+ * @returns the exit code
  */
-const command = gmsiCommand(
-  { define, schemaUse: 'upgrades' },
-  async (session, names, { dryRun = false, rollups, windows, from, to }) => {
-    if (windows) return repairWindows(session, names, dryRun);
-    if (rollups) return repairRollups(session, names, { from, to });
-    if ((from ?? to) !== undefined)
-      throw new ConfigError('--from and --to need --rollups.', { hint: 'Add --rollups.' });
-    const jobs = await readJobs(session, names);
-    await using warehouse = await openWarehouse(session);
-    const { db } = warehouse;
-    await using process = await keepThisProcess(session, warehouse.patient, 'repair');
-    const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
-    const results: (RepairResult & { job: string })[] = [];
-    for (const part of parts) {
-      const { stop } = session;
-      const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
-      results.push({ ...result, job: part.job });
-    }
-    printResult(session, snakeCased({ dryRun, repaired: results }), () => describe(results, dryRun));
-    return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
-  },
-);
+export async function repairWarehouse(
+  session: Session,
+  names: readonly string[],
+  { repair: what, dryRun = false, from, to }: RepairOptions,
+): Promise<number | undefined> {
+  if (what !== 'records' && names.length > 0)
+    throw new ConfigError(`--repair ${what} takes no job.`, {
+      hint: 'It repairs the whole warehouse; of the rollups, the days that --from and --to select.',
+    });
+  if (what !== 'rollups' && (from ?? to) !== undefined)
+    throw new ConfigError('--from and --to need --repair rollups.');
+  if (what === 'rollups' && dryRun)
+    throw new ConfigError('--repair rollups takes no --dry-run.', {
+      hint: 'The check "rollups" shows which are wrong.',
+    });
+  if (what === 'rollups') return repairRollups(session, { from, to });
+  return what === 'windows' ? repairWindows(session, dryRun) : repairRecords(session, names, dryRun);
+}
 
-export { command as repair };
+async function repairRecords(session: Session, names: readonly string[], dryRun: boolean): Promise<number> {
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const { db } = warehouse;
+  await using process = await keepThisProcess(session, warehouse.patient, 'repair');
+  const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
+  const results: (RepairResult & { job: string })[] = [];
+  for (const part of parts) {
+    const { stop } = session;
+    const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
+    results.push({ ...result, job: part.job });
+  }
+  printResult(session, snakeCased({ dryRun, repaired: results }), () => describe(results, dryRun));
+  return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
+}
 
 /**
  * Deletes windows that no job wants.
  * @throws ConfigError if nobody can say here which days the jobs want
  */
-async function repairWindows(
-  session: Session,
-  names: readonly string[],
-  dryRun: boolean,
-): Promise<undefined> {
-  if (names.length > 0)
-    throw new ConfigError('--windows takes no job.', { hint: 'It deletes windows that no job wants.' });
+async function repairWindows(session: Session, dryRun: boolean): Promise<undefined> {
   await using warehouse = await openWarehouse(session);
   const { patient: db } = warehouse;
   const { leaseSeconds } = session.config;
@@ -130,11 +113,7 @@ function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun
   return `${tableOf(unwanted, columns, { least: ['feed', 'series'] })}\n\n${end}`;
 }
 
-async function repairRollups(session: Session, names: readonly string[], days: Days): Promise<number> {
-  if (names.length > 0)
-    throw new ConfigError('--rollups takes no job.', {
-      hint: 'It computes the rollups of all series; --from and --to select days.',
-    });
+async function repairRollups(session: Session, days: Days): Promise<number> {
   await using warehouse = await openWarehouse(session);
   using steps = showSteps(session.log, session.progress);
   const rebuilt = await rebuildRollups(warehouse.db, days, session.stop, (done, all) =>

@@ -179,8 +179,8 @@ export function asTyped(command: string): string {
 }
 
 const commandNames =
-  'init|demo|doctor|lookups|validate|plan|backfill|sync|import|status|check|why|serve|' +
-  'psql|budget|job|snapshot|reader|export|work|repair|sandbox|migrate|move|completion|complete';
+  'init|demo|doctor|lookups|plan|backfill|sync|import|status|check|why|serve|' +
+  'psql|budget|job|snapshot|export|work|sandbox|migrate|completion|complete';
 const namedCommand = new RegExp(`(?<!npx )\\bgmsi (?=(?:${commandNames})\\b)`, 'g');
 
 /** Returns a sentence with its commands as this person types them. Alerts and logs, which others read, say \`gmsi …\`. */

@@ -6,7 +6,7 @@ import type { Warehouse } from './connect.ts';
 import { namedDatabaseError } from './errors.ts';
 
 /** This comment marks our logins; gmsi does not change any other role of the same name. */
-const mark = 'May read the schema gmsi. Made by gmsi reader.';
+const mark = 'May read the schema gmsi. Made by gmsi.';
 
 /** Initial settings of sessions, which end forgotten queries and connections. The user can change them. */
 const settings = {
@@ -56,7 +56,7 @@ export async function makeReader(
           hint: 'Run gmsi migrate, which grants its rights or says what to run first.',
         });
       if (is_there && !is_ours)
-        throw new ConfigError(`The server has a role ${name} that gmsi reader did not make.`, {
+        throw new ConfigError(`The server has a role ${name} already, which this command did not create.`, {
           hint:
             `Choose another name; or, if that role should read: grant gmsi_reader to ${name}; alter role ` +
             `${name} set jit = off;`,

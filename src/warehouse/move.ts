@@ -20,7 +20,7 @@ import { livingProcesses } from './tables/processes.ts';
  *   old  ──┬─ lock ────┬─ COPY, table by table ─┬─ fingerprints ─┬────────────────── mark: moved, COMMIT ─┐
  *   new  ──┴─ migrate ─┴─ COPY, no triggers ────┴─ fingerprints ─┴─ mark: being filled, COMMIT ───────────┴─ no mark
  *
- *   killed before │ old            │ new                  │ the next gmsi move
+ *   killed before │ old            │ new                  │ the next gmsi migrate --to
  *   ──────────────┼────────────────┼──────────────────────┼───────────────────────────────────────────
  *   the first     │ as it was      │ has no row           │ begins again
  *   the second    │ as it was      │ whole, refuses loads │ empties the new one, and begins again
@@ -170,7 +170,7 @@ async function refuseOthers(db: Warehouse, does: 'move' | 'release'): Promise<vo
   if (may_migrate) return;
   throw new ConfigError(
     `Only the owner of the warehouse can ${does} it: it belongs to ${owner}, not to ${user}.`,
-    { hint: does === 'move' ? `Run gmsi move as ${owner}.` : `As ${owner}: gmsi move --release` },
+    { hint: does === 'move' ? `Run it as ${owner}.` : `As ${owner}: gmsi migrate --release` },
   );
 }
 

@@ -127,7 +127,7 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     {},
     {
       ...{ what: '3 windows failed', about: '2 series, such as US Inflation-Food; 2026-01-01 to 2026-01-31' },
-      ...{ before: 'set history_limit in the job file', command: 'gmsi repair --windows', requests: 0 },
+      ...{ before: 'set history_limit in the job file', command: 'gmsi check --repair windows', requests: 0 },
     },
   ],
   [
@@ -140,7 +140,7 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     'of windows that no job wants how to delete them',
     {},
     { unwanted: [aFailure()] },
-    { code: 'not wanted', severity: 'note', job: null, command: 'gmsi repair --windows', requests: 0 },
+    { code: 'not wanted', severity: 'note', job: null, command: 'gmsi check --repair windows', requests: 0 },
   ],
   [
     'what cures windows that failed of a job of another folder',

@@ -155,7 +155,7 @@ it('names a field that appeared', async () => {
   await aNewField(warehouse.db);
   const { code, stdout } = await doctor({});
   expect(stdout).toMatch(
-    /^To do\n.*\n1 field new +Records of gmsi-headlines .*: mood\. .* gmsi repair --dry-run +0\n/m,
+    /^To do\n.*\n1 field new +Records of gmsi-headlines .*: mood\. .* gmsi check --repair records --dry-run +0\n/m,
   );
   expect(code).toBe(0);
 });
@@ -164,7 +164,7 @@ it('says first what is wrong with the jobs, and is not content with it', async (
   await folder.write('jobs/broken.yaml', 'countries: [US');
   const broken = await doctor({});
   expect(broken.stdout).toMatch(
-    /^To do\njob .*\nbroken +cannot be read .* gmsi validate broken +0\n(.+\n)*\n✗ jobs +1 failing\n/,
+    /^To do\njob .*\nbroken +cannot be read .* gmsi plan --offline broken +0\n(.+\n)*\n✗ jobs +1 failing\n/,
   );
   expect(broken.code).toBe(2);
   const job = {

@@ -33,7 +33,7 @@ const cwd = '/';
 
 /** Runs the command in this process. */
 function move(from: { readonly url: string }, to: string, ...options: string[]) {
-  return gmsiHere(['move', '--to', to, ...options], { cwd, env: { DATABASE_URL: from.url } });
+  return gmsiHere(['migrate', '--to', to, ...options], { cwd, env: { DATABASE_URL: from.url } });
 }
 
 /** An empty database, and a user who may only create a schema in it: a move has to migrate it first, which takes a second. */
@@ -284,7 +284,7 @@ async function midway<T>({ warehouse, target }: Pair, then: (moving: Running) =>
     await sqlIn(trx)`select gmsi.wait_for_turn('making a partition')`;
     await locked;
   });
-  const moving = startGmsi(['move', '--to', target.url], { cwd, env: { DATABASE_URL: warehouse.url } });
+  const moving = startGmsi(['migrate', '--to', target.url], { cwd, env: { DATABASE_URL: warehouse.url } });
   await untilOneWaits(target.db);
   return await warehouse.db.transaction().execute(async (trx) => {
     await sqlIn(trx)`lock table gmsi.ticker_headlines_2024_02`;
@@ -319,7 +319,7 @@ it('lets wait who writes meanwhile, also a process that slept, and refuses them 
 it('is taken back by --release for the old warehouse, never for one that is still being filled', async () => {
   await using pair = await aPair();
   const release = (of: { readonly url: string }) =>
-    gmsiHere(['move', '--release'], { cwd, env: { DATABASE_URL: of.url } });
+    gmsiHere(['migrate', '--release'], { cwd, env: { DATABASE_URL: of.url } });
   expect(await release(pair.warehouse)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/: It was not moved\.$/m),
@@ -339,10 +339,13 @@ it('is taken back by --release for the old warehouse, never for one that is stil
 it('is taken back by nobody but the owner, who is named', async () => {
   await using pair = await aPair();
   await using login = await aLogin(pair.warehouse, 'gmsi_loader');
-  const { code, stderr } = await gmsiHere(['move', '--release'], { cwd, env: { DATABASE_URL: login.url } });
+  const { code, stderr } = await gmsiHere(['migrate', '--release'], {
+    cwd,
+    env: { DATABASE_URL: login.url },
+  });
   expect(code).toBe(2);
   expect(stderr).toMatch(
-    /Only the owner of the warehouse can release it: it belongs to (\S+), not to .*\.\n {2}→ As \1: gmsi move --release\n/,
+    /Only the owner of the warehouse can release it: it belongs to (\S+), not to .*\.\n {2}→ As \1: gmsi migrate --release\n/,
   );
 });
 
@@ -384,7 +387,7 @@ describe('a move that is cut off', () => {
       const { hostname, port, username, password, pathname } = new URL(db.url);
       const env = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
       const here = { ...env, PGDATABASE: pathname.slice(1) };
-      return gmsiHere(['move', '--to', pair.target.url], { cwd, env: here });
+      return gmsiHere(['migrate', '--to', pair.target.url], { cwd, env: here });
     };
     const repaired = await refusing(pair.db, 'insert');
     expect(await fromHere(pair.warehouse)).toMatchObject({ code: 1 });

@@ -20,7 +20,7 @@ it.each([
   'backfill job --enqueue',
   'sync job',
   'check job',
-  'repair --dry-run',
+  'check --repair records --dry-run',
   'status --days',
   'status job',
   'status',
@@ -81,7 +81,7 @@ it('prints the reason of a failure to standard error and, with --json, to standa
 
 it('validates job files without a warehouse or a key', async () => {
   await using other = await aFolder();
-  const run = (...args: string[]) => gmsiHere(['validate', ...args], { cwd: other.path, env: {} });
+  const run = (...args: string[]) => gmsiHere(['plan', '--offline', ...args], { cwd: other.path, env: {} });
   expect(await run()).toMatchObject(says(2, 'no job file'));
   await other.write('jobs/good.yaml', jobFor(january));
   expect(await run()).toMatchObject(prints(0, /1 job file valid, 0 broken\nNot checked: .*\n$/));

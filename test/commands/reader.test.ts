@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reader as readerCommand } from '../../src/commands/reader.ts';
+import { createReader } from '../../src/commands/reader.ts';
 import { compiledLogins } from '../../src/warehouse/health.ts';
 import { says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
@@ -48,7 +48,7 @@ function aName(): string {
 async function makeReader(name: string, as: { readonly url?: string; readonly json?: boolean } = {}) {
   const { url = warehouse.url, json = true } = as;
   const printed = await runCommand({ warehouse: { ...warehouse, url }, sandbox, json }, (session) =>
-    readerCommand.run(session, name, {}),
+    createReader(session, name),
   );
   return { ...printed, login: (json ? JSON.parse(printed.output) : {}) as Login };
 }
@@ -175,7 +175,7 @@ test('a role that is somebody else’s is left as it is, and so is a login that 
   await sql.raw(`create role ${other} login password 'theirs'`).execute(warehouse.db);
   const before = await namesOf(`select rolpassword as name from pg_authid where rolname = '${other}'`);
   await expect(makeReader(other)).rejects.toMatchObject({
-    message: `The server has a role ${other} that gmsi reader did not make.`,
+    message: `The server has a role ${other} already, which this command did not create.`,
     hint: expect.stringContaining(`grant gmsi_reader to ${other};`),
   });
   expect(await namesOf(`select rolpassword as name from pg_authid where rolname = '${other}'`)).toEqual(
@@ -183,7 +183,7 @@ test('a role that is somebody else’s is left as it is, and so is a login that 
   );
   const powerful = (await makeReader(aName())).login.user;
   await sql.raw(`alter role ${powerful} createdb`).execute(warehouse.db);
-  await expect(makeReader(powerful)).rejects.toThrow('did not make');
+  await expect(makeReader(powerful)).rejects.toThrow('did not create');
 });
 
 describe('a user who is no superuser, as on a managed server', () => {

@@ -52,8 +52,8 @@ async function told(): Promise<string[]> {
     );
 }
 
-it('shows windows that no job wants as such, and deletes them with gmsi repair --windows and no others', async () => {
-  expect((await run('repair', '--windows', '--dry-run')).stdout).toMatch(
+it('shows windows that no job wants as such, and deletes them with gmsi check --repair windows and no others', async () => {
+  expect((await run('check', '--repair', 'windows', '--dry-run')).stdout).toMatch(
     /refused +1 .*2024-01-01[\s\S]*Nothing was changed/,
   );
   await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
@@ -64,15 +64,15 @@ it('shows windows that no job wants as such, and deletes them with gmsi repair -
     'unwanted: 1 window that no job wants, US Inflation-Food',
   ]);
   expect((await run('status')).stdout).toMatch(
-    /1 window that no job wants +422 too old .* gmsi repair --windows +0\n/,
+    /1 window that no job wants +422 too old .* gmsi check --repair windows +0\n/,
   );
 
-  const { stdout, code } = await run('repair', '--windows');
+  const { stdout, code } = await run('check', '--repair', 'windows');
   expect(code).toBe(0);
   expect(stdout).toContain('3 windows deleted that no job wants. Rows that they had loaded stay.\n');
   expect(await windows()).toEqual(['Inflation-Food failed']);
   expect(await told()).toEqual(['food: 1 window failed, US Inflation-Food']);
-  expect((await run('repair', '--windows')).stdout).toBe('Every window is wanted by a job.\n');
+  expect((await run('check', '--repair', 'windows')).stdout).toBe('Every window is wanted by a job.\n');
   expect(await windows()).toHaveLength(1);
 });
 
@@ -93,18 +93,18 @@ it('deletes pending and half-drained windows, too, but none that a load is drain
   const loadId = await aLoad(db);
   await changeWindowsIn(db, { state: 'draining', load_id: loadId }, { topic: 'Elections' });
 
-  expect(await run('repair', '--windows')).toMatchObject(
+  expect(await run('check', '--repair', 'windows')).toMatchObject(
     says(2, /A load of job is running, and its job file is not in jobs/),
   );
   await sql`update gmsi.loads set job = 'food'`.execute(db);
-  expect((await run('repair', '--windows', '--dry-run')).stdout).toMatch(
+  expect((await run('check', '--repair', 'windows', '--dry-run')).stdout).toMatch(
     /(pending +1 [\s\S]*){2}Nothing was changed/,
   );
-  expect((await run('repair', '--windows')).stdout).toContain('2 windows deleted');
+  expect((await run('check', '--repair', 'windows')).stdout).toContain('2 windows deleted');
   expect(await windows()).toEqual(['Elections draining', 'Inflation-Food pending']);
 
   await silence(db, loadId);
-  expect((await run('repair', '--windows')).stdout).toMatch(/pending +1 [\s\S]*1 window deleted/);
+  expect((await run('check', '--repair', 'windows')).stdout).toMatch(/pending +1 [\s\S]*1 window deleted/);
   expect(await windows()).toEqual(['Inflation-Food pending']);
 });
 
@@ -117,7 +117,7 @@ it('says of each job that wants a window that it failed', async () => {
 
 it('wants no days before the history limit of a job', async () => {
   await folder.write('jobs/food.yaml', { ...job, start_date: '2020-01-01', history_limit: '2025-01-01' });
-  expect((await run('repair', '--windows')).stdout).toMatch(/2 windows deleted/);
+  expect((await run('check', '--repair', 'windows')).stdout).toMatch(/2 windows deleted/);
   expect(await windows()).not.toContain('Inflation-Food refused');
 });
 
@@ -130,17 +130,19 @@ it('keeps what a job of another folder or another version wants, and all if a jo
   // Another folder's job wants the days before the period.
   await registered(db, 'british', { ...job, countries: ['GB'] });
   await registered(db, 'older', { ...job, start_date: '2024-01-01', end_date: '2024-01-01' });
-  expect((await run('repair', '--windows')).stdout).toBe('Every window is wanted by a job.\n');
+  expect((await run('check', '--repair', 'windows')).stdout).toBe('Every window is wanted by a job.\n');
   expect(await windows()).toHaveLength(4);
 
   await sql`delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
   for (const broken of ['feed: none\n', 'countries: [XX]\ntopics: [Elections]\nstart_date: 2025-01-01\n']) {
     await folder.write('jobs/broken.yaml', broken);
-    const refused = await run('repair', '--windows');
+    const refused = await run('check', '--repair', 'windows');
     expect(refused).toMatchObject(says(2, 'jobs/broken.yaml:1'));
     expect((await told()).filter((one) => one.startsWith('unwanted'))).toEqual([]);
   }
   await rm(join(folder.path, 'jobs'), { recursive: true });
-  expect(await run('repair', '--windows')).toMatchObject(says(2, 'there is no job file in jobs/ here'));
+  expect(await run('check', '--repair', 'windows')).toMatchObject(
+    says(2, 'there is no job file in jobs/ here'),
+  );
   expect(await windows()).toHaveLength(4);
 });

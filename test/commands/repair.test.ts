@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfill } from '../../src/commands/load.ts';
-import { repair } from '../../src/commands/repair.ts';
+import { repairWarehouse } from '../../src/commands/repair.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -25,7 +25,9 @@ beforeAll(async () => {
 });
 
 const repaired = (names: string[], options: { dryRun?: boolean } = {}, json = false) =>
-  runCommand({ warehouse, sandbox, json }, (session) => repair.run(session, names, options));
+  runCommand({ warehouse, sandbox, json }, (session) =>
+    repairWarehouse(session, names, { repair: 'records', ...options }),
+  );
 
 test('repair says for each job what it would do, does it, and what still cannot be read', async () => {
   const { requests } = sandbox.stats();
@@ -62,14 +64,14 @@ test('repair goes over all feeds if no job is named, and prints JSON if asked to
 test('repair of nothing says so', async () => {
   await using empty = await aWarehouse();
   const { output } = await runCommand({ warehouse: empty, sandbox }, (session) =>
-    repair.run(session, [], {}),
+    repairWarehouse(session, [], { repair: 'records' }),
   );
   expect(output).toMatch(/^Nothing to repair/);
 });
 
 test('repair that is stopped before it begins does not say that there is nothing to repair', async () => {
   const { code, output } = await runCommand({ warehouse, sandbox }, (session) =>
-    repair.run({ ...session, stop: AbortSignal.abort() }, [], {}),
+    repairWarehouse({ ...session, stop: AbortSignal.abort() }, [], { repair: 'records' }),
   );
   expect({ code, output }).toEqual({ code: 130, output: 'Interrupted; run it again for the rest.\n' });
 });
@@ -77,24 +79,26 @@ test('repair that is stopped before it begins does not say that there is nothing
 test('repair of a job whose series the warehouse does not know is refused', async () => {
   await using empty = await aWarehouse();
   await expect(
-    runCommand({ warehouse: empty, sandbox }, (session) => repair.run(session, [path], {})),
+    runCommand({ warehouse: empty, sandbox }, (session) =>
+      repairWarehouse(session, [path], { repair: 'records' }),
+    ),
   ).rejects.toThrow('has not been loaded yet');
 });
 
 test('repair computes the rollups again, and says how many rows were wrong', async () => {
   await using own = await aWarehouse();
   const { db } = own;
-  const run = (options: Parameters<typeof repair.run>[2], names: string[] = []) =>
-    runCommand({ warehouse: own, sandbox }, (session) => repair.run(session, names, options));
+  const run = (options: Parameters<typeof repairWarehouse>[2], names: string[] = []) =>
+    runCommand({ warehouse: own, sandbox }, (session) => repairWarehouse(session, names, options));
   await upsert(db, [aRow({ directional_score: 0.5, semantic_score: 0.1 })]);
   await sql`delete from gmsi.hourly_sums`.execute(db);
-  expect((await run({ rollups: true, to: '2026-08-31' })).output).toBe(
+  expect((await run({ repair: 'rollups', to: '2026-08-31' })).output).toBe(
     '0 series computed again: all were right.\n',
   );
-  expect((await run({ rollups: true })).output).toBe(
+  expect((await run({ repair: 'rollups' })).output).toBe(
     '1 series computed again: 2 rows of the rollups were wrong.\n',
   );
-  expect((await run({ rollups: true })).output).toBe('1 series computed again: all were right.\n');
-  await expect(run({ from: '2026-01-01' })).rejects.toThrow('--from and --to need --rollups.');
-  await expect(run({ rollups: true }, ['job'])).rejects.toThrow('--rollups takes no job.');
+  expect((await run({ repair: 'rollups' })).output).toBe('1 series computed again: all were right.\n');
+  await expect(run({ repair: 'windows', from: '2026-01-01' })).rejects.toThrow('need --repair rollups.');
+  await expect(run({ repair: 'rollups' }, ['job'])).rejects.toThrow('--repair rollups takes no job.');
 });

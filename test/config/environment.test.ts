@@ -85,7 +85,7 @@ describe('the address of the warehouse', () => {
     },
   );
 
-  it('is one host, with every value, also in PG* variables, for a standby and for gmsi move', () => {
+  it('is one host, with every value, also in PG* variables, for a standby and for gmsi migrate --to', () => {
     const standby = { GMSI_READ_DATABASE_URL: 'postgres://h/db?require_auth=scram-sha-256' };
     const unset = { DATABASE_URL: 'postgres://h/db?sslmode=' };
     expect(() => readConfig(unset, nowhere)).toThrow('DATABASE_URL has no value for sslmode.');

@@ -23,7 +23,7 @@ export function isThere(tool: string): boolean {
   return spawnSync(probe[0]!, probe.slice(1)).status === 0;
 }
 
-/** Makes a login with `gmsi reader` for all tests of the file that calls this at its top, and runs programs with it. */
+/** Makes a login with `gmsi psql --reader` for all tests of the file that calls this at its top, and runs programs with it. */
 export function asReader({ db, url }: Awaited<ReturnType<typeof aWarehouse>>) {
   const reader = `reader_${randomUUID().replaceAll('-', '')}`;
   let environment: Record<string, string>;

@@ -167,8 +167,8 @@ describe('with columns, indexes and views that somebody has added, odd settings,
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
     for (const args of [
       ['export', 'job.yaml', '--out', 'now', '--format', 'csv'],
-      ['repair', '--rollups'],
-      ['repair', 'job.yaml'],
+      ['check', '--repair', 'rollups'],
+      ['check', '--repair', 'records', 'job.yaml'],
       ['migrate'],
       ['export', 'job.yaml', '--out', 'then', '--format', 'csv', '--as-of', new Date(before).toISOString()],
     ]) {

@@ -53,7 +53,7 @@ test('rows that a policy hides are an error, not missing', async ({ warehouse, d
   const writing = ['export', '--format', 'csv', '--out'];
   for (const args of [
     [...writing, 'theirs'],
-    ['repair', '--rollups'],
+    ['check', '--repair', 'rollups'],
   ])
     expect([args[0], await run(loader.url, ...args)]).toMatchObject([
       args[0],

@@ -572,7 +572,7 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
     await pipeline.open();
     const failed = pipeline.cause('1 window that no job wants');
     await failed.getByText('503 Service Unavailable').waitFor();
-    await failed.getByText('npx gmsi repair --windows').waitFor();
+    await failed.getByText('npx gmsi check --repair windows').waitFor();
     await textOf(pipeline.summary).toMatch(/^food: good; complete to 2026-10-31; last load /);
   });
 
@@ -765,7 +765,7 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
       ["food: the month's requests are spent", 'npx gmsi plan food'],
       ['broken: cannot run', 'XX'],
       ['food: 1 check failed', 'npx gmsi check food'],
-      ['1 field new', 'npx gmsi repair --dry-run'],
+      ['1 field new', 'npx gmsi check --repair records --dry-run'],
       ['1 field gone', 'no longer have url'],
       ['food: export failed', 'No room.'],
     ] as const)

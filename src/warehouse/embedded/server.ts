@@ -121,7 +121,7 @@ function refuseOtherMajor({ version }: Binaries, data: string): void {
   const made = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
   if (made === version.split('.')[0]) return;
   throw new ConfigError(`${data} was made by PostgreSQL ${made}; this program comes with ${version}.`, {
-    hint: `Go back to the version that made it, and move the data to another database: gmsi move --to <address>.`,
+    hint: `Go back to the version that made it, and move the data to another database: gmsi migrate --to <address>.`,
   });
 }
 

@@ -72,11 +72,11 @@ it('is one for each GMSI_HOME, side by side, and keeps its port from start to st
   }
 });
 
-it('lets a login of gmsi reader in while it runs, but not to where its users hold their lock', async () => {
+it('lets a login of gmsi psql --reader in while it runs, but not to where its users hold their lock', async () => {
   await anEmbeddedHome(home);
   await using _running = await useEmbeddedServer(home);
   expect(await gmsi(['migrate'], setting)).toMatchObject({ code: 0 });
-  const { code, stdout } = await gmsi(['reader', 'analyst'], setting);
+  const { code, stdout } = await gmsi(['psql', '--reader', 'analyst'], setting);
   expect(code).toBe(0);
   expect(stdout).toContain('answers on this machine only, and stops a minute after the last command');
   const address = /^address +(\S+)$/m.exec(stdout)![1]!;

@@ -1,4 +1,4 @@
-import { today } from '../compose.ts';
+import { type Session, today } from '../compose.ts';
 import { aboutExamples } from '../config/find-job-file.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -7,21 +7,16 @@ import { describeFeed } from '../feeds/feed.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { printResult } from '../terminal/print.ts';
 import { count, sayingAsTyped, tableOf } from '../terminal/table.ts';
-import { aJob, type Command, examples, gmsiCommand } from './command.ts';
-
-const define = (validate: Command) =>
-  validate
-    .argument('[job...]', `${aJob} (default: all in jobs/)`)
-    .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json'));
 
 const notChecked =
-  'Not checked: whether the service lists these countries, topics and tickers. gmsi plan checks that.\n';
+  'Not checked: whether the service lists these countries, topics and tickers. gmsi plan without --offline checks that.\n';
 
 /**
- * `gmsi validate [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their countries
- * and topics is checked by `gmsi plan`.
+ * `gmsi plan --offline [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their
+ * countries and topics is checked by `gmsi plan` without it.
+ * @returns the exit code
  */
-export const validate = gmsiCommand({ define }, async (session, names) => {
+export async function planOffline(session: Session, names: readonly string[]): Promise<number> {
   const { jobs, broken } = await (names.length === 0
     ? readAllJobs(process.cwd(), today(session))
     : readJobsApart(names, process.cwd(), today(session)));
@@ -43,4 +38,4 @@ export const validate = gmsiCommand({ define }, async (session, names) => {
     return `${valid}${problems}${counts}${jobs.length > 0 ? sayingAsTyped(notChecked) : ''}`;
   });
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
-});
+}
