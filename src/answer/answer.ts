@@ -225,11 +225,12 @@ function shownJob(
   requests: ReadonlyMap<string, number>,
 ): JobShown {
   const { job, scope, completeness, lastLoad, work, budget } = standing;
+  const { left_over: _, ...loaded } = completeness ?? {};
   // A period without a settled day has nothing that can be missing.
   const hasDays = completeness !== undefined && completeness.wanted > 0;
   return {
     ...unknown,
-    ...completeness,
+    ...loaded,
     recent: standing.recent,
     covered: hasDays ? completeness.covered : null,
     wanted: hasDays ? completeness.wanted : null,

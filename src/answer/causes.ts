@@ -150,7 +150,7 @@ function causesOfJob(standing: JobStanding, known: Known): Cause[] {
             'failing',
             of,
             { what: 'cannot run', why: problem.message },
-            { before: 'correct the job file', command: `gmsi plan --offline ${file}`, isFree: true },
+            { before: 'correct the job file', command: `gmsi plan ${file}`, isFree: true },
           ),
         ]
       : []),
@@ -299,7 +299,7 @@ function idle(standing: JobStanding, name: string): Cause[] {
   return causes;
 }
 
-/** What the next load would load. */
+/** What the next load would load, beside windows that failed or were refused. */
 function missing(
   { job, scope, completeness, lastLoad }: JobStanding,
   load: () => Parameters<typeof cause>[4],
@@ -308,12 +308,10 @@ function missing(
   if (!scope)
     return [cause('series unknown', 'behind', of, { what: 'its series are not known yet' }, lookups)];
   if (!completeness || completeness.is_complete) return [];
-  const { covered, wanted, open } = completeness;
+  const { left_over: days, open } = completeness;
   const why = lastLoad?.state === 'killed' ? 'Its last load was killed.' : null;
-  if (covered < wanted)
-    return [
-      cause('days missing', 'behind', of, { what: `${count(wanted - covered, 'day')} missing`, why }, load()),
-    ];
+  if (days > 0)
+    return [cause('days missing', 'behind', of, { what: `${count(days, 'day')} missing`, why }, load())];
   return open > 0
     ? [cause('windows left', 'behind', of, { what: `${count(open, 'window')} left`, why }, load())]
     : [];
@@ -323,7 +321,7 @@ function missing(
 export function ofBroken({ path, error }: BrokenJob): Cause {
   const edit = {
     before: 'correct the job file',
-    command: `gmsi plan --offline ${typedJob(path)}`,
+    command: `gmsi plan ${typedJob(path)}`,
     isFree: true,
   };
   const told = { what: 'cannot be read', why: error.message };

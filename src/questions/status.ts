@@ -178,6 +178,8 @@ export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
   /** Settled days that are covered, over all series, of those in the period. */
   readonly covered: number;
   readonly wanted: number;
+  /** Those that are not covered, and of which no window failed or was refused. */
+  readonly left_over: number;
   /** The last day up to which every series has each day of the period, settled or not; `null` if one lacks the first day. */
   readonly complete_to: Day | null;
   /** Windows that are pending or being drained. */
@@ -224,19 +226,27 @@ export async function completenessOf(
   const daysIn = (days: RawBuilder<unknown>) =>
     sql`(select coalesce(sum(upper(range) - lower(range)), 0) from unnest(${days}) as range)`;
   const { rows } = await sql<Omit<Completeness, 'from' | 'to'>>`
-    with work as (
-      select count(*) filter (where w.state in ('pending', 'draining')) as open,
-             count(*) filter (where w.state = 'failed') as failed, count(*) filter (where w.state = 'refused') as refused
+    with windows as (
+      select series_id, count(*) filter (where w.state in ('pending', 'draining')) as open,
+             count(*) filter (where w.state = 'failed') as failed, count(*) filter (where w.state = 'refused') as refused,
+             range_agg(w.days) filter (where w.state in ('failed', 'refused')) as not_loaded
       from ${queued} where ${inScope(scope)}
+      group by series_id
+    ), work as (
+      select coalesce(sum(open), 0)::bigint as open, coalesce(sum(failed), 0)::bigint as failed,
+             coalesce(sum(refused), 0)::bigint as refused
+      from windows
     ), series as (
       select ${settled} - coalesce(c.covered, '{}') as missing, datemultirange(${period(scope)}) - coalesce(c.whole, '{}') as not_whole,
-             ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered
-      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
+             ${daysIn(sql`${settled} * coalesce(c.covered, '{}')`)} as covered,
+             ${daysIn(sql`${settled} - coalesce(c.covered, '{}') - coalesce(windows.not_loaded, '{}')`)} as left_over
+      from ${askedSeries(scope)} left join gmsi.series_days c using (series_id) left join windows using (series_id)
     ), total as (
       select count(*) as series, count(*) filter (where isempty(missing)) as complete,
              case when bool_and(coalesce(lower(missing + not_whole) > ${scope.from}::date, true))
                   then coalesce(min(lower(missing + not_whole)) - 1, ${scope.to}::date) end as complete_to,
-             coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted
+             coalesce(sum(covered), 0)::bigint as covered, coalesce(sum(left_over), 0)::bigint as left_over,
+             count(*) * ${daysIn(settled)} as wanted
       from series
     )
     select *, complete = series and open + failed + refused = 0 as is_complete from total cross join work

@@ -13,7 +13,16 @@ const scope = {
   ...{ matchType: 'COMBINED', variants: [''], from: '2026-01-01', to: '2026-11-20' },
 };
 const whole = {
-  ...{ from: scope.from, to: scope.to, is_complete: true, series: 1, complete: 1, covered: 300, wanted: 300 },
+  ...{
+    from: scope.from,
+    to: scope.to,
+    is_complete: true,
+    series: 1,
+    complete: 1,
+    covered: 300,
+    wanted: 300,
+    left_over: 0,
+  },
   ...{ complete_to: '2026-11-20', open: 0, failed: 0, refused: 0 },
 };
 const load = { load_id: 1, state: 'done', error: null, at: '', is_recent: true, is_running: false };
@@ -63,7 +72,7 @@ function told(changes: Partial<JobStanding> = {}, known: Partial<Known> = {}) {
 }
 
 const refusal = { kind: 'key refused', job: 'test', message: 'It answered 403.', raised_at: '' };
-const missing = { completeness: { ...whole, is_complete: false, complete: 0, covered: 255 } };
+const missing = { completeness: { ...whole, is_complete: false, complete: 0, covered: 255, left_over: 45 } };
 
 it('repeats the options that limit a job in the command that loads it', () => {
   const part = { from: '2026-01-01', to: '2026-02-01', country: ['US'] };

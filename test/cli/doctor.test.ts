@@ -164,7 +164,7 @@ it('says first what is wrong with the jobs, and is not content with it', async (
   await folder.write('jobs/broken.yaml', 'countries: [US');
   const broken = await doctor({});
   expect(broken.stdout).toMatch(
-    /^To do\njob .*\nbroken +cannot be read .* gmsi plan --offline broken +0\n(.+\n)*\n✗ jobs +1 failing\n/,
+    /^To do\njob .*\nbroken +cannot be read .* gmsi plan broken +0\n(.+\n)*\n✗ jobs +1 failing\n/,
   );
   expect(broken.code).toBe(2);
   const job = {

@@ -123,7 +123,7 @@ describe('a webhook gets', () => {
         'wrong',
         'failed windows',
         expect.stringMatching(
-          /^gmsi: Job wrong: cannot run\. .*did you mean "GB".* To do: correct the job file, then gmsi plan --offline wrong$/s,
+          /^gmsi: Job wrong: cannot run\. .*did you mean "GB".* To do: correct the job file, then gmsi plan wrong$/s,
         ),
       ],
     ]);

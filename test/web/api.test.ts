@@ -223,8 +223,8 @@ describe('the API', () => {
       ['unknown', 'cannot run'],
     ]);
     expect((await rowsOf('causes')).slice(0, 2)).toMatchObject([
-      { code: 'job file', job: 'broken', command: 'gmsi plan --offline broken', requests: 0 },
-      { code: 'unknown name', job: 'unknown', command: 'gmsi plan --offline unknown', requests: 0 },
+      { code: 'job file', job: 'broken', command: 'gmsi plan broken', requests: 0 },
+      { code: 'unknown name', job: 'unknown', command: 'gmsi plan unknown', requests: 0 },
     ]);
   });
 
