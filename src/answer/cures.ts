@@ -28,11 +28,7 @@ const cures: Readonly<Record<CauseCode, (job: string) => Cure>> = {
   unexpected: again,
   withdrawn: (job) => ({ command: `gmsi backfill ${job} --accept-retractions` }),
   refused: (job) => ({ command: `gmsi backfill ${job} --retry-refused` }),
-  'too old': () => ({
-    before: 'set history_limit in the job file',
-    command: 'gmsi check --repair windows',
-    isFree: true,
-  }),
+  'too old': edited('set history_limit'),
   rejected: edited('name the fields or raise service.max_rejected_percent'),
   'new fields': edited('set unknown_fields: keep'),
   'other days': (job) => ({

@@ -136,7 +136,7 @@ it.each<[string, Partial<JobStanding>, Partial<Known>, object | undefined]>([
     {},
     {
       ...{ what: '3 windows failed', about: '2 series, such as US Inflation-Food; 2026-01-01 to 2026-01-31' },
-      ...{ before: 'set history_limit in the job file', command: 'gmsi check --repair windows', requests: 0 },
+      ...{ before: 'set history_limit in the job file', command: 'gmsi backfill test', requests: 12 },
     },
   ],
   [
