@@ -9,7 +9,7 @@ from (
   select d.country, d.topic, d.ticker, d.variant, range_agg(daterange(d.day, d.day, '[]')) as days
   from job_days d
   cross join job_period
-  where not d.is_covered and d.day < job_period.first_unsettled
+  where not d.is_covered and d.day >= job_period.first_requested and d.day < job_period.first_unsettled
   group by 1, 2, 3, 4
 ) as missing
 cross join lateral unnest(missing.days) as gap

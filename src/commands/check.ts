@@ -10,8 +10,9 @@ import { typed } from '../config/typed.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
+import { withLearnedReading } from '../load/resolve-load.ts';
 import { checkAlerts } from '../observe/alerts.ts';
-import { firstUnsettledDay } from '../plan/days.ts';
+import { firstUnsettledDay, plannedDays } from '../plan/days.ts';
 import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { printResult } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
@@ -106,7 +107,7 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
   const patience = { log: session.log, signal: session.stop };
   const db = warehouse.patient;
   const lookups = await readLookups(db);
-  const asked = await forEachJob({ ...named, jobs }, (job) => checkedPart(session, job, lookups));
+  const asked = await forEachJob({ ...named, jobs }, (job) => checkedPart(session, db, job, lookups));
   const { rows = shown[session.json || known !== undefined ? 'all' : 'person'], timeout } = options;
   const run = { rows, timeout, stop: session.stop };
   const look = () => retried(() => runChecks(db, asked, checks, run), patience);
@@ -140,18 +141,21 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
   return worst([reportBroken(named.broken), isFailed ? exitCodes.incomplete : exitCodes.done]);
 });
 
-function checkedPart(session: Session, job: Job, lookups: StoredLookups) {
+async function checkedPart(session: Session, db: Warehouse, job: Job, lookups: StoredLookups) {
   const feed = feedNamed(job.feed);
   const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
   const window = knownScope(session, job, lookups, 'check');
+  const { historyLimit } = plannedDays((await withLearnedReading(db, job)).job, today(session));
+  const firstRequested = historyLimit?.firstDay ?? window.from;
   const fields = [job.fields, feed.fields];
-  return { job, name: job.name, feed, scope: { window, table: feed.table, fields, firstUnsettled } };
+  const scope = { window, table: feed.table, fields, firstRequested, firstUnsettled };
+  return { job, name: job.name, feed, scope };
 }
 
 /** Runs a check on a job, and stores the result. @returns true if it passed, or was skipped */
 export async function passesCheck(session: Session, db: Warehouse, job: Job, name: string): Promise<boolean> {
   const checks = onlyThese(await findChecks(process.cwd(), [...catalog.keys()]), [name]);
-  const asked = [checkedPart(session, job, await readLookups(db))];
+  const asked = [await checkedPart(session, db, job, await readLookups(db))];
   const [results] = await runChecks(db, asked, checks, {
     rows: shown.person,
     timeout: 600,

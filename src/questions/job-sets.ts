@@ -18,6 +18,8 @@ export interface CheckScope {
   readonly table: FeedTable;
   /** The names of the fields that fill the columns: the job's own, and the feed's. */
   readonly fields: readonly FieldAliases[];
+  /** The first day that a load requests: that of the job, or its history limit. */
+  readonly firstRequested: Day;
   /** The first day that is not settled yet. */
   readonly firstUnsettled: Day;
 }
@@ -37,7 +39,13 @@ const ofEveryRow = [
  * Returns the sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters
  * of the query use the tables' indexes and partitions.
  */
-export function jobSets({ window, table, fields, firstUnsettled }: CheckScope): RawBuilder<unknown> {
+export function jobSets({
+  window,
+  table,
+  fields,
+  firstRequested,
+  firstUnsettled,
+}: CheckScope): RawBuilder<unknown> {
   const { from, to } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
   // Not `kept.*`: a column that a user has added could hide a name that the check uses.
@@ -49,7 +57,8 @@ export function jobSets({ window, table, fields, firstUnsettled }: CheckScope): 
   const ofTable = sql.ref(`job_${table.name}`);
   return sql`
     job_period as not materialized (
-      select ${from}::date as first_day, ${to}::date as last_day, ${firstUnsettled}::date as first_unsettled),
+      select ${from}::date as first_day, ${to}::date as last_day,
+             ${firstRequested}::date as first_requested, ${firstUnsettled}::date as first_unsettled),
     job_series as not materialized (
       select * from ${askedSeries(window)}),
     job_days as not materialized (

@@ -82,7 +82,8 @@ test.for([
 test('a job of which nothing is loaded passes no check of headlines', async () => {
   const { scope, ...checked } = await checkedJob(source.db, job);
   const window = { ...scope.window, from: '2020-01-01', to: '2020-01-31' };
-  const results = await checkAll(source.db, { ...checked, scope: { ...scope, window } });
+  const asked = { ...scope, window, firstRequested: window.from };
+  const results = await checkAll(source.db, { ...checked, scope: asked });
   const of = (name: string) => results.find(({ check }) => check.name === name);
   expect(of('score-sums')).toMatchObject({ result: 'skipped', reason: 'no probabilities in this job' });
   expect(of('gaps')).toMatchObject({

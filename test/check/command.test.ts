@@ -12,7 +12,7 @@ import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const month = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
 const ownCheck = `-- check: No headline is of a Sunday
@@ -46,6 +46,17 @@ test('check runs over several jobs, prints a table of results and spends no requ
   expect(stdout).toMatch(/\n\d+ checks: \d+ passed, 3 skipped\n/);
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
   expect(sandbox.stats().requests).toBe(requests);
+});
+
+test('days before the history limit are no gap, as they are not missing in gmsi status', async () => {
+  const longer = { ...jobFor(month), start_date: '2023-12-01' };
+  await folder.write('jobs/longer.yaml', longer);
+  const gaps = () => run('check', 'longer', '--only', 'gaps');
+  expect(await gaps()).toMatchObject(prints(0, 'gaps warned: 1 finding.'));
+  await folder.write('jobs/longer.yaml', { ...longer, history_limit: '2024-01-01' });
+  expect(await gaps()).toMatchObject(prints(0, '1 check: 1 passed'));
+  await rm(join(folder.path, 'jobs/longer.yaml'));
+  await sqlIn(warehouse.db)`delete from gmsi.check_results where job = 'longer'`;
 });
 
 test('a check that is a link out of its folder is refused, because errors quote a check', async () => {

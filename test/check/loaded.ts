@@ -80,7 +80,13 @@ export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
   return {
     name: job.name,
     feed,
-    scope: { window, table: feed.table, fields: [feed.fields], firstUnsettled: settled },
+    scope: {
+      window,
+      table: feed.table,
+      fields: [feed.fields],
+      firstRequested: window.from,
+      firstUnsettled: settled,
+    },
   };
 }
 

@@ -88,7 +88,10 @@ test("job_headlines holds the current headlines of the job's series and days, an
 test('job_series, job_days and job_period say what the job asks for, and what of it is covered', async () => {
   const query = `select p.*, s.*, d.* from job_period p cross join job_series s cross join (
     select count(*) as days, count(*) filter (where is_covered) as covered from job_days) as d`;
-  const period = { first_day: '2024-01-01', last_day: '2024-01-31', first_unsettled: '2026-11-17' };
+  const period = {
+    ...{ first_day: '2024-01-01', last_day: '2024-01-31' },
+    ...{ first_requested: '2024-01-01', first_unsettled: '2026-11-17' },
+  };
   expect((await outcomeOf(aCheck(query))).rows).toEqual([
     { ...period, ...series, series_id: expect.any(Number), days: 31, covered: 31 },
   ]);

@@ -26,7 +26,13 @@ export async function lostRows(db: Warehouse): Promise<readonly object[]> {
     return {
       name: 'all',
       feed,
-      scope: { window, table: feed.table, fields: [feed.fields], firstUnsettled: window.to },
+      scope: {
+        window,
+        table: feed.table,
+        fields: [feed.fields],
+        firstRequested: window.from,
+        firstUnsettled: window.to,
+      },
     };
   });
   const checks = onlyThese(await findChecks('/', [...catalog.keys()]), ['lost-rows']);
