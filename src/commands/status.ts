@@ -5,23 +5,14 @@ import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { settledPart, settlingPart } from '../plan/scope.ts';
+import { settlingPart } from '../plan/scope.ts';
 import { loadedFeeds } from '../questions/contents.ts';
 import type { Question } from '../questions/reading.ts';
 import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../questions/runs.ts';
-import { gapsOf, windowCounts, workersByJob, workersJobs } from '../questions/status.ts';
+import { workersByJob, workersJobs } from '../questions/status.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import { printResult, snakeCased } from '../terminal/print.ts';
-import {
-  type Columns,
-  count,
-  daysFrom,
-  facts,
-  minute,
-  nextStep,
-  number,
-  tableOf,
-} from '../terminal/table.ts';
+import { type Columns, daysFrom, facts, minute, nextStep, number, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeCauses, describeJobs, describeNext } from './answer-tables.ts';
 import { budgetsOf, describeBudget, requestColumns } from './budget.ts';
@@ -45,7 +36,7 @@ const define = (status: Command) =>
       examples('gmsi status', 'gmsi status g7-inflation --days', 'gmsi status --check --quiet'),
     );
 
-const most = { gaps: 8, loads: 5 };
+const shownLoads = 5;
 
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export const status = gmsiCommand({ define }, async (session, names, { days, check }) => {
@@ -87,12 +78,12 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
     warehouse: description,
     jobs: answer.jobs.map((job, at) => ({ ...job, ...details[at] })),
     causes: answer.causes,
-    ...(isOfAll && { coverage: await rowsOf(loadedFeeds), windows: await windowCounts(db) }),
+    ...(isOfAll && { coverage: await rowsOf(loadedFeeds) }),
     workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
     schedules: schedules
       .filter(({ job }) => names?.includes(job) ?? true)
       .map((one) => ({ ...one, workers: runBy.get(one.job) ?? 0 })),
-    loads: await rowsOf(lastLoads(leaseSeconds, most.loads, names)),
+    loads: await rowsOf(lastLoads(leaseSeconds, shownLoads, names)),
     rescorings: await rowsOf(rescorings({ jobs: names })),
     requests: await rowsOf(requestsByKey(apiKey ? countedAs(apiKey) : null, monthOf(session.clock()))),
     budgets: await budgetsOf(session, db, isOfAll ? (await ownJobs(session)).jobs : jobs),
@@ -107,7 +98,7 @@ type Rows = {
 };
 
 function describe(status: Status): string {
-  const { warehouse, jobs, causes, coverage, windows, schedules } = status;
+  const { warehouse, jobs, causes, coverage, schedules } = status;
   const { workers, loads, rescorings, requests, budgets } = status;
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
@@ -116,7 +107,6 @@ function describe(status: Status): string {
     causes.length > 0 && `To do\n${describeCauses(causes)}`,
     ...jobs.map(describeDetails),
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
-    windows && section('Windows to load', 'none', windows, windowColumns),
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     rescorings.length > 0 && section('Mass rescorings in the last 30 days', '', rescorings, rescoringColumns),
@@ -133,18 +123,16 @@ function nextOf({ jobs, causes }: Answer): string {
   return describeNext(causes, `check ${typedJob(jobs[0]!.path)}`, planned);
 }
 
-/** Returns what of a named job's period is loaded in detail; `undefined` if its series are not known. */
+/** Returns which days of a named job loads request, and which may still change; `undefined` if its series are not known. */
 async function detailsOf(session: Session, db: Warehouse, job: Job) {
   const planned = await plannedScope(session, db, job);
   if (!planned) return undefined;
   const { scope, historyLimit } = planned;
-  const settled = settledPart(scope, job, today(session));
   return {
     period: { from: scope.from, to: scope.to },
     historyLimit: historyLimit ?? null,
     /** Days that may still change, and so do not count as covered. */
     settling: settlingPart(scope, job, today(session)) ?? null,
-    gaps: settled ? await gapsOf(db, settled, most.gaps) : [],
   };
 }
 
@@ -154,12 +142,6 @@ const coverageColumns: Columns<Rows['coverage']> = {
   series: 'series',
   from: 'oldest',
   to: 'newest',
-};
-const windowColumns: Columns<Rows['windows']> = {
-  feed: 'feed',
-  state: 'state',
-  windows: 'windows',
-  'half drained': ({ half_drained }) => half_drained || null,
 };
 const loadColumns: Columns<Rows['loads']> = {
   load: ({ load_id }) => String(load_id),
@@ -201,21 +183,14 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
   return `${title}\n${tableOf(rows, columns, { least })}`;
 }
 
-function describeDetails({ job, period, historyLimit, settling, gaps = [] }: Rows['jobs']): string {
+function describeDetails({ job, period, historyLimit, settling }: Rows['jobs']): string {
   if (!period) return '';
-  const lines = [
-    `Job ${job}`,
-    facts([
-      ['period', daysFrom(period.from, period.to)],
-      ['history limit', describeHistoryLimit(historyLimit ?? undefined)],
-      ['recent days', describeSettling(settling)],
-    ]),
-  ];
-  if (gaps.length > 0) {
-    lines.push('', tableOf(gaps, { 'missing from': 'from', to: 'to', series: 'series', example: 'example' }));
-    if (gaps.length === most.gaps) lines.push(`(the ${count(most.gaps, 'range')} that most series miss)`);
-  }
-  return lines.join('\n');
+  const about = facts([
+    ['period', daysFrom(period.from, period.to)],
+    ['history limit', describeHistoryLimit(historyLimit ?? undefined)],
+    ['recent days', describeSettling(settling)],
+  ]);
+  return `Job ${job}\n${about}`;
 }
 
 function stateOf(of: Rows['schedules']): string {

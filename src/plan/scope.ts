@@ -46,17 +46,6 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
   };
 }
 
-/** Returns the days of a job that no longer change, and so can be covered; `undefined` if there are none yet. */
-export function settledPart(
-  scope: WindowScope,
-  { lookbackDays }: Pick<Job, 'lookbackDays'>,
-  today: Temporal.PlainDate,
-): WindowScope | undefined {
-  const last = firstUnsettledDay(today, lookbackDays).subtract({ days: 1 }).toString();
-  if (scope.from > last) return undefined;
-  return { ...scope, to: scope.to < last ? scope.to : last };
-}
-
 /** Returns the days of a job that may still change, and so do not count as covered; `undefined` if there are none. */
 export function settlingPart(
   scope: Pick<WindowScope, 'from' | 'to'>,

@@ -8,7 +8,6 @@ import type { StoredSchedule } from '../warehouse/tables/schedules.ts';
 import {
   askedSeries,
   inScope,
-  nameOfSeries,
   period,
   queued,
   sameSeries,
@@ -16,27 +15,6 @@ import {
   seriesOf,
   type WindowScope,
 } from '../warehouse/tables/series.ts';
-
-/** A range of days that many series of a job miss. */
-export interface SharedGap {
-  readonly from: Day;
-  readonly to: Day;
-  readonly series: number;
-  /** One of the series, as an example. */
-  readonly example: string;
-}
-
-/** Ranges of days of a job that are not covered; first those that most series miss. */
-export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: number): Promise<SharedGap[]> {
-  const { rows } = await sql<SharedGap>`
-    select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
-           min(${nameOfSeries('asked')}) as example
-    from ${askedSeries(scope)} left join gmsi.series_days c using (series_id)
-    cross join lateral unnest(datemultirange(${period(scope)}) - coalesce(c.covered, '{}')) as gap
-    group by gap order by count(*) desc, gap desc limit ${atMost}
-  `.execute(db);
-  return rows;
-}
 
 /** Days of one series of a job that are not covered. */
 export interface UncoveredDays extends Series {

@@ -32,7 +32,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +0 of 364 days[\s\S]*windows +16 new\n[\s\S]*requests +at least 16/,
   );
   expect((await spendingNothing('status', 'job')).stdout).toMatch(
-    /^job +behind +364 days missing .* 0 of 4 +0\.0%[\s\S]*2024-01-01 +2024-03-31 +4 /m,
+    /^job +behind +364 days missing .* 0 of 4 +0\.0%/m,
   );
 
   await gmsiHere(['backfill', 'half'], setting);
@@ -41,7 +41,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +182 of 364 days[\s\S]*windows +8 new\n[\s\S]*requests +at least 8, about \d+ expected/,
   );
   expect((await spendingNothing('status', 'job')).stdout).toMatch(
-    /^job +behind +182 days missing .* 2 of 4 +50\.0%[\s\S]*2024-01-01 +2024-03-31 +2 +NO /m,
+    /^job +behind +182 days missing .* 2 of 4 +50\.0%[\s\S]*^job +182 days missing .* gmsi backfill job +8$/m,
   );
 
   const planned = JSON.parse((await spendingNothing('plan', 'job', '--json')).stdout).jobs[0];
@@ -54,7 +54,6 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   );
   const covered = await spendingNothing('status', 'job');
   expect(covered.stdout).toMatch(/^job +good .* 4 of 4 +100% /m);
-  expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
 

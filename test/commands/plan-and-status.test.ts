@@ -93,7 +93,9 @@ test('status shows what failed, why, and the command that retries it', async () 
 
 test('status shows no column that nothing is in', async () => {
   const lines = (await status(false, everything)).split('\n');
-  expect(lines[lines.indexOf('Windows to load') + 1]?.split(/ {2,}/)).toEqual(['feed', 'state', 'windows']);
+  const columns = lines[lines.indexOf('Jobs') + 1]!.split(/ {2,}/);
+  expect(columns).toContain('why');
+  expect(columns).not.toContain('next run (UTC)');
 });
 
 test('status of a job is about that job: its loads, its failed windows, and no sums over others', async () => {
