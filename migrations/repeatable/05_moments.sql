@@ -96,8 +96,8 @@ declare
 begin
   if exists (select from unnest(moments) as m where m is null) or moments is null then
     raise exception 'a moment is null' using errcode = 'null_value_not_allowed';
-  elsif over < interval '0' then
-    raise exception 'over is negative: %', over using errcode = 'invalid_parameter_value';
+  elsif over <= interval '0' then
+    raise exception 'over is not positive: %', over using errcode = 'invalid_parameter_value';
   elsif half_life <= interval '0' then
     raise exception 'half_life is not positive: %', half_life using errcode = 'invalid_parameter_value';
   elsif coalesce(signals.sentiment_type not in ('directional', 'semantic_sentiment'), true) then
