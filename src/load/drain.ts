@@ -94,7 +94,8 @@ interface Drain extends WindowRequest, DrainRules {
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   const acceptToken = cursorGuard(drain.from.nextToken);
   let { silences } = drain;
-  for (let at = drain.from; ; ) {
+  // Also before the first page: the window may have been claimed while the load was stopped.
+  for (let at = drain.from; !load.stop.aborted; ) {
     silences = await refuseIfLost(load, at, silences);
     const page = await onePage(load, drain, at);
     await load.origin.check(load.client.servedBy, load.client.answeredAt);
@@ -102,7 +103,7 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
     if (page.nextToken !== null) acceptToken(page.nextToken);
     drain.met.take(page);
     yield { ...page, series: drain.series, rowsMet: drain.met.perDay };
-    if (page.nextToken === null || load.stop.aborted) return;
+    if (page.nextToken === null) return;
     at = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
   }
 }

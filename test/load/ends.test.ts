@@ -1,11 +1,11 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { aGate } from '../support/a-gate.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-07-01', to: '2026-09-30' };
 const trouble = { kind: 'server-error', times: 1e6 } as const;
@@ -63,6 +63,24 @@ describe('a run in which windows fail', () => {
     expect(result).toMatchObject({ outcome: 'failed', error: expect.any(KeyRefused) });
     expect(result.windows).toMatchObject({ draining: 0, failed: 12 });
   });
+});
+
+it('a run that is stopped while it claims a window asks for none of its pages', async ({ db, sandbox }) => {
+  await sqlIn(db)`
+    create function public.wait() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(7); return new; end $$`;
+  await sqlIn(db)`
+    create trigger slow_claims before update on gmsi.queue for each row when (new.state = 'draining') execute function public.wait()`;
+  const stop = new AbortController();
+  const { run } = await db.transaction().execute(async (trx) => {
+    await sqlIn(trx)`select pg_advisory_xact_lock(7)`;
+    const run = runBackfill({ job: aJobFor(scope), db, sandbox, stop: stop.signal });
+    const waiting = () => sqlIn(trx)`select from pg_locks where locktype = 'advisory' and not granted`;
+    await vi.waitFor(async () => expect((await waiting()).length).toBeGreaterThan(0));
+    stop.abort();
+    return { run };
+  });
+  expect(await run).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 }, windows: { draining: 0 } });
 });
 
 it.each<[string, LoadEnd['outcome'], LoadEnd['outcome']]>([
