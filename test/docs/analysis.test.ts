@@ -1,11 +1,9 @@
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '#sandbox';
-import { aFolder } from '../cli/gmsi.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { answered, demo, later, analysisPage as page } from './analysis-page.ts';
-import { writePrices } from './prices.ts';
+import { answered, backTest, demo, later, analysisPage as page } from './analysis-page.ts';
 import { asPsqlPrints } from './psql-table.ts';
 import { asReader, isThere } from './run-program.ts';
 
@@ -37,8 +35,8 @@ beforeAll(async () => {
   await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
 });
 
-test('every query and program of the page has a result below it', () => {
-  const queries = [...page.matchAll(/^```(sql|python) analysis/gm)];
+test('every query of the page has a result below it', () => {
+  const queries = [...page.matchAll(/^```sql analysis/gm)];
   expect(queries.length).toBeGreaterThan(5);
   expect([...page.matchAll(answered)]).toHaveLength(queries.length);
 });
@@ -46,20 +44,14 @@ test('every query and program of the page has a result below it', () => {
 test('the results printed are what an analyst gets, wherever the session is', async () => {
   const client = new pg.Client({ connectionString: warehouse.url });
   await client.connect();
-  await using folder = await aFolder();
-  await writePrices(folder);
   try {
     // As one who may read what analysts use and no more, far from UTC.
     await client.query(`set role gmsi_reader`);
     await client.query(`set time zone 'Asia/Tokyo'`);
     let written = page;
     for (const { 0: block, groups } of page.matchAll(answered)) {
-      const { untilResult, marks, asked } = groups as Record<string, string>;
-      if (marks !== 'sql analysis' && !isThere('pandas')) continue;
-      const result =
-        marks === 'sql analysis'
-          ? await asPsqlPrints(client, asked!)
-          : (await outputOf('pandas', asked!, folder.path)).replaceAll(/\s+$/gm, '');
+      const { untilResult, asked } = groups as Record<string, string>;
+      const result = await asPsqlPrints(client, asked!);
       expect(result.split('\n').length, `rows of\n${asked}`).toBeGreaterThan(2);
       written = written.replace(block, () => `${untilResult}${result}\n\`\`\``);
     }
@@ -67,4 +59,9 @@ test('the results printed are what an analyst gets, wherever the session is', as
   } finally {
     await client.end();
   }
+});
+
+test.skipIf(!isThere('pandas'))('examples/backtest.py prints what stands beside it', async () => {
+  const printed = (await outputOf('pandas', backTest)).replaceAll(/ +$/gm, '');
+  await expect(printed).toMatchFileSnapshot('../../examples/backtest.txt');
 });

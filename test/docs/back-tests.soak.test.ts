@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { aFolder } from '../cli/gmsi.ts';
 import { aDesk, type Seen } from './a-desk.ts';
-import { analysisPage, answered } from './analysis-page.ts';
+import { backTest } from './analysis-page.ts';
 import { root } from './pages.ts';
-import { bars, closesOfNewYork, prices, writePrices } from './prices.ts';
+import { bars, closesOfNewYork, prices } from './prices.ts';
 import { asReader, isThere } from './run-program.ts';
 
 const day = 86_400_000;
@@ -16,21 +15,16 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => to
 const desk = await aDesk();
 const outputOf = asReader(desk);
 
-const program = [...analysisPage.matchAll(answered)].find(({ groups }) => groups!.marks !== 'sql analysis')!
-  .groups!.asked!;
-
 type Row = Readonly<Record<string, number | string | null>>;
 type Frame = readonly Row[];
 
-/** Runs the program of the page, as printed, and returns some of its tables. */
+/** Runs examples/backtest.py, and returns some of its tables. */
 async function tablesOf(...names: string[]): Promise<Frame[]> {
-  await using folder = await aFolder();
-  await writePrices(folder);
   const told = names.map(
     (name) =>
       `\nprint("\\n" + ${name}.reset_index().to_json(orient="records", date_format="iso", double_precision=15))`,
   );
-  const output = await outputOf('pandas', program + told.join(''), folder.path);
+  const output = await outputOf('pandas', backTest + told.join(''));
   return output
     .trimEnd()
     .split('\n')
@@ -135,11 +129,18 @@ function atEndsOfDays(): Map<string, Decision> {
   return known;
 }
 
-const atBars = () =>
-  bars.map((at, n) => {
-    const since = bars[n - 1] ?? at - day;
+/** What became known since the moment before. */
+const atMoments = (moments: readonly number[]) =>
+  moments.map((at, n) => {
+    const since = moments[n - 1] ?? at - day;
     return decisionAt(at, since, at, ({ enteredAt }) => enteredAt > since && enteredAt <= at);
   });
+
+function atDecisions(): Map<string, Decision> {
+  const traded = closes.filter((it) => it.day >= '2025-09-01' && it.day <= '2025-12-31');
+  const decisions = atMoments(traded.map(({ at }) => at + 900_000));
+  return new Map(traded.map((it, n) => [it.day, decisions[n]!]));
+}
 
 /** Each day (UTC) as it was known six hours after its end. */
 async function daysInUtc(): Promise<Frame> {
@@ -160,10 +161,16 @@ async function signalsAtBars(): Promise<Frame> {
 }
 
 async function expectProgramsRight(): Promise<Readonly<Record<string, Frame>>> {
-  const [days, events] = (await tablesOf('days', 'events')) as [Frame, Frame];
-  expectDays(days, atCloses());
-  expectZScores(days, [...atCloses().values()]);
+  const panel = 'known.rename(columns={"directional_count": "headlines", "directional_mean": "mean"})';
+  const [known, days, events] = (await tablesOf(panel, 'days', 'events')) as [Frame, Frame, Frame];
+  expectDays(known, atCloses());
+  expect(known.map((row) => Date.parse(row.known_at as string))).toEqual(
+    [...atCloses().values()].map(({ at }) => at),
+  );
   expectNoneTwice([...atCloses().values()]);
+  expectDays(days, atDecisions());
+  expectZScores(days, [...atDecisions().values()]);
+  expectNoneTwice([...atDecisions().values()]);
   expectEvents(days, events);
 
   const daysOfUtc = await daysInUtc();
@@ -172,7 +179,7 @@ async function expectProgramsRight(): Promise<Readonly<Record<string, Frame>>> {
 
   const decided = await signalsAtBars();
   expectBars(decided);
-  return { days, daysOfUtc, bars: decided };
+  return { known, days, daysOfUtc, bars: decided };
 }
 
 function expectEvents(days: Frame, events: Frame): void {
@@ -205,7 +212,7 @@ function expectEvents(days: Frame, events: Frame): void {
 }
 
 function expectBars(found: Frame): void {
-  const decisions = atBars();
+  const decisions = atMoments(bars);
   expect(found.map(({ at }) => at)).toEqual(bars);
   for (const [n, { at, state, counted }] of decisions.entries()) {
     const row = found[n]!;

@@ -51,6 +51,61 @@ for (const { tool, place, text: printed } of blocksMarked('csv')) {
   });
 }
 
+test.skipIf(!isThere('pandas'))(
+  'examples/gmsi.py returns what the warehouse does, now and then, with its types',
+  async () => {
+    await sql`insert into gmsi.moments (name, at, taken_by) values ('loaded', now(), 'x'), ('before', '2020-01-01', 'x')`.execute(
+      warehouse.db,
+    );
+    const program = `
+import json
+import gmsi
+frames = {
+    "panel": gmsi.panel("Inflation-Food", "2025-12-29", "2025-12-30"),
+    "of one country": gmsi.panel("Inflation-Food", country="US"),
+    "as known": gmsi.panel("Inflation-Food", "2025-12-24", "2025-12-25", "US", delay="6 hours", market="New York"),
+    "signals": gmsi.signals(["2025-12-02 12:00", "2025-12-01 12:00+00"], "NO", "Inflation-Food", over="12 hours"),
+    "headlines": gmsi.headlines("Inflation-Food", "2025-12-01", "2025-12-02"),
+    "before": gmsi.headlines("Inflation-Food", "2025-12-01", "2025-12-02", as_of="2020-01-01"),
+    "before, by its name": gmsi.headlines("Inflation-Food", "2025-12-01", "2025-12-02", as_of="before"),
+    "as of": gmsi.headlines("Inflation-Food", "2025-12-01", "2025-12-02", "US", as_of="loaded"),
+}
+print(json.dumps({
+    name: [len(frame), {column: str(it) for column, it in frame.dtypes.items()}, list(map(int, frame.get("headline_count", [])))[:2]]
+    for name, frame in frames.items()
+}))`;
+    const { rows } = await sql<Record<string, never>>`
+    select count(*)::int as all, (count(*) filter (where country = 'US'))::int as us,
+      array(select headline_count from gmsi.signals(
+        '{2025-12-01 12:00Z,2025-12-02 12:00Z}', 'NO', 'Inflation-Food', over => '12 hours') order by moment) as signals,
+      array(select headline_count from gmsi.sentiment_daily_as_known(
+        '2025-12-24', '2025-12-24', 'US', 'Inflation-Food', delay => '6 hours', market => 'New York')) as known
+    from gmsi.headlines where published_at >= '2025-12-01Z' and published_at < '2025-12-02Z'`.execute(
+      warehouse.db,
+    );
+    const { all, us, signals, known } = rows[0]!;
+    const days = {
+      day: 'datetime64[ns]',
+      state: 'string',
+      headline_count: 'Int64',
+      directional_mean: 'float64',
+    };
+    const headline = { headline_id: 'string', retracted_at: 'datetime64[ns, UTC]', is_backfilled: 'boolean' };
+    const like = (types: object) => expect.objectContaining(types);
+    const told = JSON.parse(await outputOf('pandas', program));
+    expect(told).toMatchObject({
+      panel: [4, like(days), expect.anything()],
+      'of one country': [31, like(days), expect.anything()],
+      'as known': [1, like({ ...days, known_at: 'datetime64[ns, UTC]' }), known],
+      signals: [2, like({ moment: 'datetime64[ns, UTC]', witnessed_count: 'Int64' }), signals],
+      headlines: [all, like(headline), []],
+      before: [0, like({ ...headline, load_id: 'Int64' }), []],
+      'before, by its name': [0, like(headline), []],
+      'as of': [us, like(headline), []],
+    });
+  },
+);
+
 test('every line for pandas that reads CSV keeps the code of Namibia, where there are countries', () => {
   const reads = docPages()
     .flatMap(({ text }) => text.match(/pd\.read_csv\([\s\S]*?\)\n/g) ?? [])

@@ -1,5 +1,3 @@
-import type { aFolder } from '../cli/gmsi.ts';
-
 const day = 86_400_000;
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 const holidays = ['2025-09-01', '2025-11-27', '2025-12-25', '2026-01-01', '2026-01-19', '2026-02-16'];
@@ -17,7 +15,7 @@ export function closesOfNewYork(): { day: string; at: number }[] {
     });
 }
 
-/** Made-up prices at these closes. */
+/** The made-up prices of examples/backtest.py at these closes. */
 export const prices = closesOfNewYork().map((close, n) => ({
   ...close,
   price: Number((100 + 4 * Math.sin(n / 9) + Math.sin(n * 1.7)).toFixed(2)),
@@ -30,9 +28,3 @@ export const bars = closesOfNewYork()
     const quarters = halfDays.includes(day) ? 14 : 26;
     return Array.from({ length: quarters }, (_, n) => at - (quarters - 1 - n) * 900_000);
   });
-
-/** Writes what the program of docs/analysis.md reads. */
-export async function writePrices(folder: Awaited<ReturnType<typeof aFolder>>): Promise<void> {
-  const rows = prices.map(({ day, price }) => `${day},${price}\n`);
-  await folder.write('prices.csv', `day,price\n${rows.join('')}`);
-}

@@ -2,11 +2,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { makeReader } from '../../src/warehouse/make-reader.ts';
 import type { aWarehouse } from '../support/test-warehouse.ts';
+import { root } from './pages.ts';
 
 /** What runs the blocks marked with a tool's name, and what is there only if the tool is. Debian has all of them. */
 export const tools: Readonly<Record<string, { run: readonly string[]; probe: readonly string[] }>> = {
@@ -31,7 +33,9 @@ export function asReader({ db, url }: Awaited<ReturnType<typeof aWarehouse>>) {
     const { password } = await makeReader(db, reader);
     const { hostname: PGHOST, port: PGPORT, pathname } = new URL(url);
     const login = { PGDATABASE: pathname.slice(1), PGUSER: reader, PGPASSWORD: password.reveal() };
-    environment = { PATH: process.env.PATH!, HOME: tmpdir(), LANG: 'C.UTF-8', PGHOST, PGPORT, ...login };
+    const python = { PYTHONPATH: join(root, 'examples'), PYTHONDONTWRITEBYTECODE: '1' };
+    const shell = { PATH: process.env.PATH!, HOME: tmpdir(), LANG: 'C.UTF-8' };
+    environment = { ...shell, ...python, PGHOST, PGPORT, ...login };
   });
   afterAll(async () => {
     await sql.raw(`drop role ${reader}`).execute(db);
