@@ -164,8 +164,8 @@ const description =
   'Headlines of the Global Macro Sentiment Indices and what they add up to, as gmsi-etl loads them.';
 
 const head = `\
-# Sources for dbt (1.10.8 or newer): put this file below models/, and tests/generic/unique_together.sql below
-# tests/generic/. Give dbt's user the role gmsi_reader, adapt the freshness to how often you sync, and delete the
+# Sources for dbt (1.10.8 or newer): put this file and those of models/ below models/, and tests/generic/unique_together.sql
+# below tests/generic/. Give dbt's user the role gmsi_reader, adapt the freshness to how often you sync, and delete the
 # sources that no job of yours loads. Descriptions are the database's own comments. Written by \`npm run dictionary\`;
 # do not edit it by hand.
 `;

@@ -124,3 +124,50 @@ test('freshness is asked of columns that are there', async () => {
         .raw(`select ${config.loaded_at_field} from gmsi.${name} where ${config.freshness.filter ?? true}`)
         .execute(warehouse.db);
 });
+
+const model = (name: string) =>
+  readFileSync(new URL(`../../docs/dbt/models/${name}.sql`, import.meta.url), 'utf8');
+
+/** The query that dbt makes of a model; of one that it has run before, if it is told where its rows are. */
+function compiled(name: string, rowsOf?: string): string {
+  const query = model(name)
+    .replaceAll(/{#.*?#}|{{ config\(.*?\) }}/gs, '')
+    .replaceAll(/{{ source\('(\w+)', '(\w+)'\) }}/g, (_, source, table) => {
+      expect([source, tables.map((it) => it.name)]).toEqual(['gmsi', expect.arrayContaining([table])]);
+      return `${source}.${table}`;
+    })
+    .replaceAll(/{{ var\("\w+", "([^"]*)"\) }}/g, '$1')
+    .replaceAll(/{% if is_incremental\(\) %}(.*?){% else %}(.*?){% endif %}/gs, rowsOf ? '$1' : '$2')
+    .replaceAll('{{ this }}', rowsOf ?? '');
+  expect(query).not.toMatch(/{[{%#]/);
+  return query;
+}
+
+test('its models are the panel of today, and the days as they were known, which a second run continues', async () => {
+  const { models } = parse(
+    readFileSync(new URL('../../docs/dbt/models/models.yml', import.meta.url), 'utf8'),
+  );
+  await warehouse.db.transaction().execute(async (transaction) => {
+    const rowsOf = async (query: string) => (await sql.raw<object>(query).execute(transaction)).rows;
+    await rowsOf(`set local role gmsi_reader`);
+    for (const { name, data_tests } of models as Table[]) {
+      await rowsOf(`create temp table ${name} on commit drop as ${compiled(name)}`);
+      expect(await rowsOf(`select from ${name} limit 60`)).toHaveLength(60);
+      expect(await rowsOf(doubles(name, data_tests![0]!.unique_together.arguments.columns))).toEqual([]);
+    }
+    const panel = `select country, day, state, headline_count, directional_mean from`;
+    expect(await rowsOf(`${panel} gmsi.sentiment_by_day except ${panel} gmsi_panel`)).toEqual([]);
+    expect(
+      await rowsOf(
+        `select from gmsi_known_days where known_at <> (day + interval '25 hours') at time zone 'UTC'`,
+      ),
+    ).toEqual([]);
+
+    const lastDays = 'from gmsi_known_days where day > (select max(day) from gmsi_known_days) - 14';
+    const kept = await rowsOf(`select * ${lastDays} order by country, topic, day`);
+    await rowsOf(`update gmsi_known_days set headline_count = -1`);
+    expect(
+      await rowsOf(`${compiled('gmsi_known_days', 'gmsi_known_days')} order by country, topic, day`),
+    ).toEqual(kept);
+  });
+});

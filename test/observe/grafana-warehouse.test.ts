@@ -60,6 +60,9 @@ function asSent(text: string, { from, to, ...lists }: typeof chosen = chosen): s
     );
 }
 
+const mapValues = (row: object, each: (value: unknown) => unknown) =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, each(value)]));
+
 const warehouse = await aWarehouseForAll();
 let grafana: pg.Client;
 
@@ -70,8 +73,17 @@ beforeAll(async () => {
     volume: 0.3,
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
-  const job = aJob({ start_date: '2024-02-01', end_date: '2024-03-31', step: 'P20D' });
+  const job = aJob({
+    countries: ['US', 'NO', 'JP'],
+    start_date: '2024-02-01',
+    end_date: '2024-03-31',
+    step: 'P20D',
+  });
   await runBackfill({ job, db: warehouse.db, sandbox });
+  // Rescored long after its day.
+  await sqlIn(warehouse.db)`
+    update gmsi.headlines set directional_score = 0.9, changed_at = now()
+    where country = 'US' and published_at >= '2024-03-10Z' and published_at < '2024-03-11Z'`;
   await sqlIn(warehouse.db)`
     insert into gmsi.rejected_records (feed, country, topic, match_type, record_hash, reason, record, load_id)
     values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', gen_random_uuid(), 'no time', '{}', 1)`;
@@ -122,6 +134,34 @@ describe('the dashboard of what is loaded', () => {
     expect(await answer('Days covered', { ...chosen, country: ['NO'] })).toBeLessThan(1);
     // A refused window, and the two that were skipped because of it.
     expect(await answer('Days not loaded')).toBe(60);
+  });
+
+  it('shows the topics in all countries, and each day as it was known beside how it is now', async () => {
+    // In any order of its headlines, a sum has these digits.
+    const rounded = (value: unknown) => (typeof value === 'number' ? value.toFixed(9) : value);
+    const rowsOf = async (title: string) => {
+      const { rows } = await grafana.query(asSent(queries.find((one) => one.title === title)!.text));
+      return rows.map((row) => mapValues(row, rounded));
+    };
+    const wanted = await sqlIn(warehouse.db)<object>`
+      select topic, count(*)::text as days, sum(headline_count)::text as headlines,
+             sum(directional_sum) / nullif(sum(directional_count), 0) as directional
+      from gmsi.sentiment_by_day where day between '2024-03-01' and '2024-03-20' and topic = any(${chosen.topic}) and state = 'covered'
+      group by country, topic order by directional desc nulls last, topic, country`;
+    expect(wanted.length).toBeGreaterThan(1);
+    expect(await rowsOf('Topics by country')).toMatchObject(wanted.map((row) => mapValues(row, rounded)));
+
+    const values = await rowsOf('Directional sentiment as it was known');
+    const of = (metric: string) =>
+      values.filter((row) => row.metric === metric).map(({ time, value }) => ({ time, value }));
+    const now = await sqlIn(warehouse.db)<object>`
+      select day::timestamp at time zone 'UTC' as time, sum(directional_sum) / sum(directional_count) as value
+      from gmsi.sentiment_by_day
+      where day between '2024-03-01' and '2024-03-20' and country = 'US' and topic = any(${chosen.topic})
+      group by day order by day`;
+    expect(of('now')).toEqual(now.map((row) => mapValues(row, rounded)));
+    const differing = of('an hour after its end').filter((row, n) => row.value !== of('now')[n]!.value);
+    expect(differing.map(({ time }) => time)).toEqual([new Date('2024-03-10')]);
   });
 
   it('chooses among what is loaded, each variable by those before it', async () => {
