@@ -57,7 +57,7 @@ create table gmsi.closes (
 );
 
 create type gmsi.sentiment_day_as_known as (
-  country text, topic text, match_type text, day date, known_at timestamptz, state text, headline_count integer,
+  country text, topic text, match_type text, day date, known_at timestamptz, state text, all_count integer,
   witnessed_count integer, directional_count integer, directional_sum double precision, directional_mean double precision,
   directional_probability_sum double precision, directional_weighted_sum double precision, semantic_count integer,
   semantic_sum double precision, semantic_mean double precision, semantic_probability_sum double precision,

@@ -237,7 +237,7 @@ create or replace view gmsi.coverage_gaps as
 -- PostgreSQL read all sums.
 create or replace view gmsi.sentiment_by_day as
   select country, names.name as country_name, topic, match_type, day, state,
-         case when is_loaded then coalesce(headline_count, 0) end as headline_count,
+         case when is_loaded then coalesce(all_count, 0) end as all_count,
          case when is_loaded then coalesce(directional_count, 0) end as directional_count,
          case when is_loaded then coalesce(directional_sum, 0) end as directional_sum,
          directional_mean,
@@ -252,7 +252,7 @@ create or replace view gmsi.sentiment_by_day as
          semantic_weighted_mean
   from (
     select country, topic, match_type, day, max(state) as state, max(state) <> 'not loaded' as is_loaded,
-           max(all_count) filter (where sentiment_type = 'directional') as headline_count,
+           max(all_count) filter (where sentiment_type = 'directional') as all_count,
            max(headline_count) filter (where sentiment_type = 'directional') as directional_count,
            max(sentiment_sum) filter (where sentiment_type = 'directional') as directional_sum,
            max(sentiment_mean) filter (where sentiment_type = 'directional') as directional_mean,

@@ -27,7 +27,7 @@ begin
       ('event_name', 'Name of the event.'),
       ('event_type', 'Type of the event, according to the record.'),
       ('event_count', 'Number of events.'),
-      ('headline_count', 'Number of headlines in the hour.'),
+      ('headline_count', 'Number of headlines in the hour, by which the service divides sentiment_sum.'),
       ('sentiment_sum', 'Sum of their scores; divided by their number, it is the mean.'),
       ('sentiment_abs_sum', 'Sum of the absolute values of their scores.'),
       ('sentiment_std', 'Standard deviation of their scores.'),
@@ -48,8 +48,8 @@ begin
       ('topic', 'Topic.'),
       ('match_type', 'Match type that the headlines were requested with.'),
       ('sentiment_type', 'Model: directional or semantic_sentiment, as the service calls them. Every hour and day has a row for each.'),
-      ('all_count', 'Number of all headlines, with or without a score of this model.'),
-      ('headline_count', 'Number of headlines with a score of this model.'),
+      ('all_count', 'Number of all headlines, with or without a score.'),
+      ('headline_count', 'Number of headlines with a score of this model, by which sums are divided.'),
       ('sentiment_sum', 'Sum of their scores; 0 if there are none.'),
       ('sentiment_abs_sum', 'Sum of the absolute values of their scores.'),
       ('sentiment_std', 'Population standard deviation of their scores (0 for one headline, null for none).'),
@@ -526,14 +526,14 @@ comment on column gmsi.sentiment_by_day.topic is 'Topic.';
 comment on column gmsi.sentiment_by_day.match_type is 'Match type that the headlines were requested with.';
 comment on column gmsi.sentiment_by_day.day is 'Day (UTC).';
 comment on column gmsi.sentiment_by_day.state is 'How completely the day is loaded (gmsi.state_of): covered; settling, if it may still change; partial, if headlines may be missing; not loaded: then counts, sums and means are null.';
-comment on column gmsi.sentiment_by_day.headline_count is 'Number of headlines, with or without scores: 0 if the day is loaded and had none.';
-comment on column gmsi.sentiment_by_day.directional_count is 'Number of headlines with a directional score.';
+comment on column gmsi.sentiment_by_day.all_count is 'Number of all headlines, with or without a score: 0 if the day is loaded and had none.';
+comment on column gmsi.sentiment_by_day.directional_count is 'Number of headlines with a directional score: headline_count of gmsi.sentiment_daily.';
 comment on column gmsi.sentiment_by_day.directional_sum is 'Sum of their directional scores.';
 comment on column gmsi.sentiment_by_day.directional_mean is 'Mean directional score: directional_sum / directional_count; null if no headline has one.';
 comment on column gmsi.sentiment_by_day.directional_probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
 comment on column gmsi.sentiment_by_day.directional_weighted_sum is 'Sum of directional score times topic_probability.';
 comment on column gmsi.sentiment_by_day.directional_weighted_mean is 'Mean directional score weighted by topic_probability: directional_weighted_sum / directional_probability_sum.';
-comment on column gmsi.sentiment_by_day.semantic_count is 'Number of headlines with a semantic score.';
+comment on column gmsi.sentiment_by_day.semantic_count is 'Number of headlines with a semantic score: headline_count of gmsi.sentiment_daily.';
 comment on column gmsi.sentiment_by_day.semantic_sum is 'Sum of their semantic scores.';
 comment on column gmsi.sentiment_by_day.semantic_mean is 'Mean semantic score: semantic_sum / semantic_count; null if no headline has one.';
 comment on column gmsi.sentiment_by_day.semantic_probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
@@ -548,7 +548,7 @@ comment on column gmsi.index_daily.match_type is 'Match type: for a ticker that 
 comment on column gmsi.index_daily.variant is 'Further parameters of the request, as name=value&name=value.';
 comment on column gmsi.index_daily.day is 'Day (UTC).';
 comment on column gmsi.index_daily.hours is 'Hours that the service sent. The sums are of those that have both a count and a sum.';
-comment on column gmsi.index_daily.headline_count is 'Number of headlines.';
+comment on column gmsi.index_daily.headline_count is 'Number of headlines, by which sentiment_sum is divided.';
 comment on column gmsi.index_daily.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.index_daily.sentiment_abs_sum is 'Sum of the absolute values of their scores; null if one of these hours lacks it.';
 comment on column gmsi.index_daily.sentiment_mean is 'Mean of their scores, null without headlines.';

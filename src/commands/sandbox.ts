@@ -226,7 +226,7 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
 function answer(months: readonly Sentiment[]): string {
   const shown = tableOf(months, {
     month: ({ at }) => at.slice(0, 7),
-    headlines: 'headlines',
+    headlines: 'all_count',
     directional: ({ directional }) => signed(directional),
     semantic: ({ semantic }) => signed(semantic),
   });

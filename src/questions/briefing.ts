@@ -15,7 +15,7 @@ export const briefingRow = z.object({
   country: z.string(),
   topic: z.string(),
   mean: score,
-  headlines: z.int().describe('With a score.'),
+  headline_count: z.int().describe('Headlines with a score.'),
   mean_before: score,
   change: score,
   z: score.describe('The change in standard errors, as in sentiment/changes.'),
@@ -32,8 +32,8 @@ export const briefingRow = z.object({
         headline: text,
         source: text,
         url: text,
-        headlines: z.int(),
-        headlines_before: z.int(),
+        headline_count: z.int(),
+        headline_count_before: z.int(),
         share: z.number(),
       }),
     )
@@ -80,7 +80,7 @@ export function briefingOf({ to, model, match_type, as_of }: Asked<typeof briefi
           with ${partsOfStories(asked, periods, isOfMove)}
           select coalesce(json_agg(story order by share desc), '[]') as stories
           from (
-            select headline, source, url, n as headlines, n0 as headlines_before,
+            select headline, source, url, n as headline_count, n0 as headline_count_before,
                    contribution / move.change as share
             from parts
             where sign(contribution) = sign(move.change)
@@ -89,7 +89,7 @@ export function briefingOf({ to, model, match_type, as_of }: Asked<typeof briefi
           ) as story
         ) as of_move
       )
-      select country, topic, mean, coalesce(n, 0) as headlines, mean_before, change, z,
+      select country, topic, mean, coalesce(n, 0) as headline_count, mean_before, change, z,
              coalesce(changed.state, states.state, 'not loaded') as state, weeks, stories
       from (select * from changed where not is_all) as changed
       full join (select * from states where not is_all) as states using (country, topic)

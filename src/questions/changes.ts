@@ -46,9 +46,9 @@ export const changeRow = z.object({
     .nullable()
     .describe('Of how many further series, countries or topics the row is the sum; null if it is not.'),
   mean: score,
-  headlines: z.int().describe('With a score.'),
+  headline_count: z.int().describe('Headlines with a score.'),
   mean_before: score,
-  headlines_before: z.int(),
+  headline_count_before: z.int(),
   change: score,
   contribution: score.describe(
     'Part of the change of all series together, which is the sum of all parts: the share of all headlines times the ' +
@@ -265,8 +265,8 @@ export function sentimentChanges(asked: ChangesAsked) {
         having count(*) > 0
       )
       select nullif(part.country, '') as country, nullif(part.topic, '') as topic, others,
-             part.s / nullif(part.n, 0) as mean, part.n as headlines, part.s0 / nullif(part.n0, 0) as mean_before,
-             part.n0 as headlines_before, part.s / nullif(part.n, 0) - part.s0 / nullif(part.n0, 0) as change,
+             part.s / nullif(part.n, 0) as mean, part.n as headline_count, part.s0 / nullif(part.n0, 0) as mean_before,
+             part.n0 as headline_count_before, part.s / nullif(part.n, 0) - part.s0 / nullif(part.n0, 0) as change,
              ${partOfMove('part', 'total')} as contribution, z, state, state_before,
              ${periods.beforeFirst}::text as before_from, ${periods.beforeLast}::text as before_to
       from shown as part cross join (select n, s, n0, s0 from changed where is_all) as total
@@ -285,9 +285,11 @@ export const storyOfMoveRow = z.object({
     .nullable()
     .describe('Of how many further stories the row is the sum; null if it is of one.'),
   mean: score,
-  headlines: z.int().describe('Headlines of the period that say the same (gmsi.story_key).'),
+  headline_count: z
+    .int()
+    .describe('Headlines of the period with a score that say the same (gmsi.story_key).'),
   mean_before: score,
-  headlines_before: z.int(),
+  headline_count_before: z.int(),
   contribution: z.number().describe('To the change of the mean, which is the sum of all contributions.'),
 });
 
@@ -361,8 +363,8 @@ export function storiesOfMove(asked: MoveAsked) {
         from ranked where not is_shown
         having count(*) > 0
       )
-      select headline, source, url, ${exactTime('last_at')} as last_at, others, s / nullif(n, 0) as mean, n as headlines,
-             s0 / nullif(n0, 0) as mean_before, n0 as headlines_before, contribution
+      select headline, source, url, ${exactTime('last_at')} as last_at, others, s / nullif(n, 0) as mean, n as headline_count,
+             s0 / nullif(n0, 0) as mean_before, n0 as headline_count_before, contribution
       from shown
       order by others is not null, contribution desc, shown.last_at desc`,
   );

@@ -107,7 +107,7 @@ export const storyRow = z.object({
   source: text,
   url: text,
   last_at: timeText,
-  headlines: z.int().describe('Headlines that say the same (gmsi.story_key).'),
+  headline_count: z.int().describe('Headlines with a score that say the same (gmsi.story_key).'),
   directional: score,
   semantic: score,
   contribution: z.number().describe('To the mean, which is the sum of all contributions.'),
@@ -135,14 +135,14 @@ export function storiesOf(asked: Asked<typeof storiesAsked>) {
         select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
         from ${foundBy(asked)} and retracted_at is null
       ), stories as (
-        select ${latest}, max(published_at) as last_at, count(*)::int as headlines,
+        select ${latest}, max(published_at) as last_at, count(*)::int as headline_count,
                avg(gmsi.summable(directional_score)) as directional, avg(gmsi.summable(semantic_score)) as semantic,
                sum(score) / (select count(score) from scored) as contribution
         from scored
         where score is not null
         group by coalesce(gmsi.story_key(headline), headline_id)
       )
-      select headline, source, url, ${exactTime('last_at')} as last_at, headlines, directional, semantic, contribution
+      select headline, source, url, ${exactTime('last_at')} as last_at, headline_count, directional, semantic, contribution
       from (
         select *, row_number() over (order by contribution desc, last_at desc) as from_top,
                row_number() over (order by contribution, last_at desc) as from_bottom

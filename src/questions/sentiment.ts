@@ -35,7 +35,7 @@ const sums = {
   semantic_count: count,
   semantic_sum: score,
   semantic: score,
-  headlines: count.describe('All headlines, with or without a score.'),
+  all_count: count.describe('All headlines, with or without a score.'),
 };
 
 /** The sentiment of a series in an hour, a day, a week or a month. */
@@ -55,7 +55,7 @@ export const sentimentRow = z.object({
   semantic_sum: score,
   semantic: score,
   semantic_error: score,
-  headlines: sums.headlines,
+  all_count: sums.all_count,
 });
 export type Sentiment = RowOf<typeof sentimentRow>;
 
@@ -74,7 +74,7 @@ export function sentimentOverTime(asked: SentimentAsked) {
     sql`
       with ${pointsOf(asked, by)}
       select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
-             ${ifLoaded('headlines')}
+             ${ifLoaded('all_count')}
       from points
       order by country, topic, match_type, begins`,
   );
@@ -94,7 +94,7 @@ function ifLoaded(value: string): RawBuilder<number | null> {
  */
 function pointsOf(asked: PeriodAsked, by: Bucket | null): RawBuilder<unknown> {
   const { country, topic, match_type, from, to, as_of } = asked;
-  const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
+  const { held, time, all, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
   const firstDay = sql`${from}::date`;
   const lastDay = sql`${to}::date`;
   const begins = by === null ? sql`${firstDay}::timestamp` : bucketOf(by, time).begins;
@@ -127,11 +127,11 @@ function pointsOf(asked: PeriodAsked, by: Bucket | null): RawBuilder<unknown> {
         from series
         cross join generate_series(${first}, ${lastDay} + interval '23 hours', ${step}) as begins
       ), sums as (
-        select country, topic, match_type, ${begins} as begins, ${headlines} as headlines, ${sql.join(summed, sql`,`)}
+        select country, topic, match_type, ${begins} as begins, ${all} as all_count, ${sql.join(summed, sql`,`)}
         from ${held}
         group by country, topic, match_type, ${by === null ? sql`4` : begins}
       ), points as (
-        select *, gmsi.state_of(days, covered, settling, partial, headlines > 0) as state
+        select *, gmsi.state_of(days, covered, settling, partial, all_count > 0) as state
         from buckets full join sums using (country, topic, match_type, begins)
       )`;
 }
@@ -197,7 +197,7 @@ function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>) {
  * the standard error of their mean.
  */
 const ofHeadlines = {
-  headlines: sql`count(*)::int`,
+  all: sql`count(*)::int`,
   countOf: (model: Model) => sql`count(${sql.ref(model)})::int`,
   sumOf: (model: Model) => sql`sum(${sql.ref(model)})`,
   errorOf: (model: Model) => sql`stddev_samp(${sql.ref(model)}) / sqrt(nullif(count(${sql.ref(model)}), 0))`,
@@ -209,7 +209,7 @@ function totalOf(value: RawBuilder<unknown>, model: Model): RawBuilder<unknown> 
 }
 
 const ofRollup: typeof ofHeadlines = {
-  headlines: sql`(${totalOf(sql`all_count`, 'directional')})::int`,
+  all: sql`(${totalOf(sql`all_count`, 'directional')})::int`,
   countOf: (model) => sql`(${totalOf(sql`headline_count`, model)})::int`,
   sumOf: (model) => totalOf(sql`sentiment_sum`, model),
   // A sum of squares follows from the count, sum and population deviation of each row.
@@ -229,7 +229,7 @@ const ofRollup: typeof ofHeadlines = {
 /** Returns points that are summed up by some columns. */
 function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): RawBuilder<unknown> {
   const values = models.flatMap((model) => [`${model}_count`, `${model}_sum`]);
-  const sums = [...values, 'headlines'].map((value) => sql`sum(${sql.ref(value)}) as ${sql.ref(value)}`);
+  const sums = [...values, 'all_count'].map((value) => sql`sum(${sql.ref(value)}) as ${sql.ref(value)}`);
   const typed = (value: string) =>
     value.endsWith('_sum')
       ? ifLoaded(value)
@@ -240,7 +240,7 @@ function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): Raw
         from points
         group by ${groups}
       )
-      select ${sql.join([...[...values, 'headlines'].map(typed), ...models.map(meanOf)], sql`, `)}, state, `;
+      select ${sql.join([...[...values, 'all_count'].map(typed), ...models.map(meanOf)], sql`, `)}, state, `;
 }
 
 export const countryRow = z.object({ country: z.string(), state: z.string().describe(aboutState), ...sums });

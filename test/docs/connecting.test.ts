@@ -32,7 +32,7 @@ for (const { tool, place, text: printed } of blocks) {
   test.skipIf(!isThere(tool))(`${place} runs in ${tool} (skipped if it is not installed)`, async () => {
     const output = await outputOf(tool, printed);
     const { rows } = await sql<{ total: number; last: number }>`
-      select sum(headline_count)::int as total, max(headline_count) filter (where day = '2025-12-31')::int as last
+      select sum(all_count)::int as total, max(all_count) filter (where day = '2025-12-31')::int as last
       from gmsi.sentiment_by_day where country = 'US'`.execute(warehouse.db);
     expect(output).toContain('2025-12-31');
     // The test of ODBC asks for the days, the others for their sum.
@@ -71,14 +71,14 @@ frames = {
     "as of": gmsi.headlines("Inflation-Food", "2025-12-01", "2025-12-02", "US", as_of="loaded"),
 }
 print(json.dumps({
-    name: [len(frame), {column: str(it) for column, it in frame.dtypes.items()}, list(map(int, frame.get("headline_count", [])))[:2]]
+    name: [len(frame), {column: str(it) for column, it in frame.dtypes.items()}, list(map(int, frame.get("all_count", frame.get("headline_count", []))))[:2]]
     for name, frame in frames.items()
 }))`;
     const { rows } = await sql<Record<string, never>>`
     select count(*)::int as all, (count(*) filter (where country = 'US'))::int as us,
       array(select headline_count from gmsi.signals(
         '{2025-12-01 12:00Z,2025-12-02 12:00Z}', 'NO', 'Inflation-Food', over => '12 hours') order by moment) as signals,
-      array(select headline_count from gmsi.sentiment_daily_as_known(
+      array(select all_count from gmsi.sentiment_daily_as_known(
         '2025-12-24', '2025-12-24', 'US', 'Inflation-Food', delay => '6 hours', market => 'New York')) as known
     from gmsi.headlines where published_at >= '2025-12-01Z' and published_at < '2025-12-02Z'`.execute(
       warehouse.db,
@@ -87,7 +87,7 @@ print(json.dumps({
     const days = {
       day: 'datetime64[ns]',
       state: 'string',
-      headline_count: 'Int64',
+      all_count: 'Int64',
       directional_mean: 'float64',
     };
     const headline = { headline_id: 'string', retracted_at: 'datetime64[ns, UTC]', is_backfilled: 'boolean' };

@@ -155,7 +155,7 @@ test('its models are the panel of today, and the days as they were known, which 
       expect(await rowsOf(`select from ${name} limit 60`)).toHaveLength(60);
       expect(await rowsOf(doubles(name, data_tests![0]!.unique_together.arguments.columns))).toEqual([]);
     }
-    const panel = `select country, day, state, headline_count, directional_mean from`;
+    const panel = `select country, day, state, all_count, directional_mean from`;
     expect(await rowsOf(`${panel} gmsi.sentiment_by_day except ${panel} gmsi_panel`)).toEqual([]);
     expect(
       await rowsOf(
@@ -165,7 +165,7 @@ test('its models are the panel of today, and the days as they were known, which 
 
     const lastDays = 'from gmsi_known_days where day > (select max(day) from gmsi_known_days) - 14';
     const kept = await rowsOf(`select * ${lastDays} order by country, topic, day`);
-    await rowsOf(`update gmsi_known_days set headline_count = -1`);
+    await rowsOf(`update gmsi_known_days set all_count = -1`);
     expect(
       await rowsOf(`${compiled('gmsi_known_days', 'gmsi_known_days')} order by country, topic, day`),
     ).toEqual(kept);

@@ -106,7 +106,7 @@ describe('a series that is watched from October 14, with an outage from November
       select state, headline_count from gmsi.signals(array[timestamptz '2025-11-08 21:00+00'], 'US', 'Inflation-Food')`;
     expect(one).toEqual({ state: 'late', headline_count: 0 });
     const daily = (delay: string) => sqlIn(desk.db)<{ day: string; state: string; headlines: number }>`
-      select day::text, state, headline_count as headlines
+      select day::text, state, all_count as headlines
       from gmsi.sentiment_daily_as_known('2025-11-03', '2025-11-10', 'US', 'Inflation-Food', delay => ${delay}) order by day`;
     expect((await daily('1 hour')).slice(2)).toEqual([
       { day: '2025-11-05', state: 'late', headlines: cameOf('11-05', '11-05T20:15') },
@@ -125,7 +125,7 @@ describe('a series that is watched from October 14, with an outage from November
     const daysAt = async (moment: string) => {
       const response = await fetch(`${page.url}/api/sentiment?${asked}&as_of=${moment}`);
       const { columns, rows } = (await response.json()) as { columns: string[]; rows: unknown[][] };
-      const [state, headlines] = ['state', 'headlines'].map((name) => columns.indexOf(name));
+      const [state, headlines] = ['state', 'all_count'].map((name) => columns.indexOf(name));
       return rows.map((row) => [row[state!], row[headlines!]]);
     };
     expect((await daysAt('2025-11-08T21:00:00Z')).slice(1)).toEqual(Array(5).fill(['not loaded', null]));
@@ -211,7 +211,7 @@ describe('a series that is watched from October 14, with an outage from November
 
   it('answers of days of history, as known after the watch began, without what came later', async () => {
     const rows = await sqlIn(desk.db)`
-      select day::text, state, headline_count as headlines
+      select day::text, state, all_count as headlines
       from gmsi.sentiment_daily_as_known('2025-09-20', '2025-10-02', 'US', 'Inflation-Food', delay => '20 days') order by day`;
     expect(rows).toEqual(
       [...Array(13).keys()].map((n) => ({

@@ -144,7 +144,7 @@ describe('the dashboard of what is loaded', () => {
       return rows.map((row) => mapValues(row, rounded));
     };
     const wanted = await sqlIn(warehouse.db)<object>`
-      select topic, count(*)::text as days, sum(headline_count)::text as headlines,
+      select topic, count(*)::text as days, sum(all_count)::text as headlines,
              sum(directional_sum) / nullif(sum(directional_count), 0) as directional
       from gmsi.sentiment_by_day where day between '2024-03-01' and '2024-03-20' and topic = any(${chosen.topic}) and state = 'covered'
       group by country, topic order by directional desc nulls last, topic, country`;

@@ -39,12 +39,12 @@ it('says what moved most in a week, with its weeks, and the stories that have th
   expect(moved!.weeks).toHaveLength(14);
   expect(moved!.weeks!.at(-1)).toBeCloseTo(moved!.mean!, 12);
   expect(moved!.weeks!.at(-2)).toBeCloseTo(-0.1 / 7, 12);
-  expect(moved!.stories!.map(({ headline, headlines }) => [headline, headlines])).toEqual([
+  expect(moved!.stories!.map(({ headline, headline_count }) => [headline, headline_count])).toEqual([
     ['Relief over prices!', 6],
     ['Jobs are back', 1],
   ]);
   expect(moved!.stories![0]!.share).toBeCloseTo(3.6 / 8 / moved!.change!, 10);
-  expect(rows[3]).toMatchObject({ country: 'DE', headlines: 0, mean: null, state: 'covered' });
+  expect(rows[3]).toMatchObject({ country: 'DE', headline_count: 0, mean: null, state: 'covered' });
 });
 
 it('says how many headlines were rewritten or came late in the last day', async ({ db }) => {

@@ -53,7 +53,11 @@ itAlone('a story adds its share times its distance from the mean before', async 
   ]);
   const { rows } = await storiesOfMove(asked).query.execute(db);
   expect(
-    rows.map(({ headline, headlines, headlines_before }) => [headline, headlines, headlines_before]),
+    rows.map(({ headline, headline_count, headline_count_before }) => [
+      headline,
+      headline_count,
+      headline_count_before,
+    ]),
   ).toEqual([
     ['Prices fall', 0, 2],
     ['Strikes end', 1, 0],
@@ -70,8 +74,8 @@ itAlone('a story adds its share times its distance from the mean before', async 
   expect(all).toMatchObject({
     country: null,
     topic: null,
-    headlines: 5,
-    headlines_before: 4,
+    headline_count: 5,
+    headline_count_before: 4,
     z: expect.any(Number),
   });
   expect(all!.change).toBeCloseTo(0.3, 12);
@@ -84,7 +88,7 @@ itAlone('a story adds its share times its distance from the mean before', async 
   const early = { ...asked, from: '2026-08-20', to: '2026-09-10' };
   expect((await storiesOfMove(early).query.execute(db)).rows).toEqual([]);
   const [alone] = (await sentimentChanges({ ...early, of: 'country' }).query.execute(db)).rows;
-  expect(alone).toMatchObject({ headlines: 4, mean_before: null, change: null, contribution: null });
+  expect(alone).toMatchObject({ headline_count: 4, mean_before: null, change: null, contribution: null });
   expect(alone!.state_before).toBe('not loaded');
 });
 
@@ -97,7 +101,13 @@ itAlone('parts add up to the move, too, if there are more than an answer has row
     from generate_series(1, 600) as series, generate_series(0, 19) as day`;
   const [all, ...rows] = (await sentimentChanges({ ...asked, of: 'series' }).query.execute(db)).rows;
   expect(rows.length).toBe(501);
-  expect(rows.at(-1)).toMatchObject({ country: null, topic: null, others: 100, headlines: 2_000, z: null });
+  expect(rows.at(-1)).toMatchObject({
+    country: null,
+    topic: null,
+    others: 100,
+    headline_count: 2_000,
+    z: null,
+  });
   expect(rows.slice(0, -1).every(({ others, topic }) => others === null && topic !== null)).toBe(true);
   expect(sum(rows)).toBeCloseTo(all!.change!, 10);
 });
@@ -156,15 +166,20 @@ describe('of rows that the service sent', () => {
       ['NO', 'Inflation-Food'],
     ]);
     expect(all[0]).toMatchObject({
-      headlines: all[1]!.headlines,
+      headline_count: all[1]!.headline_count,
       state: 'covered',
       contribution: expect.closeTo(all[1]!.change!, 12),
     });
     const gone = await rows({ ...one, from: '2025-11-11', to: '2025-11-30', against: 'before' });
-    expect(gone[0]).toMatchObject({ headlines: 0, mean: null, state: 'not loaded', state_before: 'partial' });
+    expect(gone[0]).toMatchObject({
+      headline_count: 0,
+      mean: null,
+      state: 'not loaded',
+      state_before: 'partial',
+    });
     // A series that is loaded, but had no news; and one that nobody requested.
     await coverIn(db, '{[2026-07-01,2026-11-01)}', { country: 'DE', topic: 'Quiet' });
-    const none = { headlines: 0, headlines_before: 0, change: null, contribution: null };
+    const none = { headline_count: 0, headline_count_before: 0, change: null, contribution: null };
     for (const [country, state] of [
       ['DE', 'covered'],
       ['FR', 'not loaded'],
@@ -176,7 +191,7 @@ describe('of rows that the service sent', () => {
     // One that nobody requested beside one that is loaded: the move is not of both.
     for (const of of ['series', 'topic', 'country'] as const) {
       const [both, ...each] = await rows({ ...one, of, topic: ['Inflation-Food', 'Unknown'] });
-      expect(both).toMatchObject({ state: 'partial', headlines: all[0]!.headlines });
+      expect(both).toMatchObject({ state: 'partial', headline_count: all[0]!.headline_count });
       if (of === 'country') expect(each).toMatchObject([{ country: 'NO', state: 'partial' }]);
       else
         expect(each).toMatchObject([

@@ -14,7 +14,7 @@ const days = [hours[0]!, hours[3]!].map((time) => time.slice(0, 10));
 /** What gmsi.sentiment_daily_as_known says of a day as of a moment. */
 async function asKnown(db: Warehouse, day: string, moment: string, assumed: boolean) {
   const rows = await sqlIn(db)<Record<string, unknown>>`
-    select headline_count, witnessed_count, directional_count, directional_sum, directional_probability_sum, directional_weighted_sum,
+    select all_count, witnessed_count, directional_count, directional_sum, directional_probability_sum, directional_weighted_sum,
            semantic_count, semantic_sum
     from gmsi.sentiment_daily_as_known(${day}::date, ${day}::date, 'US', 'Inflation-Food',
       delay => ${moment}::timestamptz - (${day}::date + 1)::timestamp at time zone 'UTC', assume_backfilled => ${assumed})`;
@@ -28,7 +28,7 @@ async function plainly(db: Warehouse, day: string, moment: string, assumed: bool
            where assumed_from <= ${moment} and (usable_to is null or usable_to > ${moment}::timestamptz))`
     : sql`(select * from gmsi.headlines_as_of(${moment}) where retracted_at is null)`;
   const found = await sqlIn(db)<Record<string, unknown>>`
-    select count(*) filter (where counts) as headline_count,
+    select count(*) filter (where counts) as all_count,
            count(*) filter (where counts and first_seen_at <= ${moment}::timestamptz) as witnessed_count,
            count(d) as directional_count, coalesce(sum(d order by published_at, headline_id), 0) as directional_sum,
            coalesce(sum(p order by published_at, headline_id) filter (where d is not null), 0) as directional_probability_sum,
@@ -80,7 +80,7 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
   await coverIn(db, '{[2026-03-05, 2026-03-06)}', { country: 'GB' });
   await watchIn(db, { '2026-03-05': '2026-03-06 06:00+00', '2026-03-06': '2026-03-07 06:00:01+00' });
   const rows = await sqlIn(db)<Record<string, unknown>>`
-    select country, day::text, to_char(known_at at time zone 'UTC', 'DD HH24:MI') as known_at, state, headline_count, witnessed_count,
+    select country, day::text, to_char(known_at at time zone 'UTC', 'DD HH24:MI') as known_at, state, all_count, witnessed_count,
            directional_mean
     from gmsi.sentiment_daily_as_known(delay => '6 hours')`;
   expect(rows.map((row) => Object.values(row))).toEqual([

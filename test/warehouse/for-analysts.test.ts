@@ -145,10 +145,10 @@ async function states(db: Warehouse) {
 it('has a row for every day in sentiment_by_day: 0 without news, or null', async ({ db }) => {
   await loadWithoutTheMiddle(db, 0.05);
   const rows = await sqlIn(db)<{ kind: string; state: string; days: number; wrong: number }>`
-    select state, case when headline_count is null then 'unknown' when headline_count = 0 then 'no news' else 'news' end as kind,
+    select state, case when all_count is null then 'unknown' when all_count = 0 then 'no news' else 'news' end as kind,
            count(*) as days,
            count(*) filter (where country_name is null
-             or array[headline_count, directional_count, semantic_count] is distinct from case when state = 'not loaded' then array[null, null, null]::int[]
+             or array[all_count, directional_count, semantic_count] is distinct from case when state = 'not loaded' then array[null, null, null]::int[]
                   else array[coalesce(headlines, 0), coalesce(directionals, 0), coalesce(semantics, 0)]::int[] end
              or num_nulls(directional_sum, directional_probability_sum, directional_weighted_sum, semantic_sum,
                           semantic_probability_sum, semantic_weighted_sum) <> case when state <> 'not loaded' then 0 else 6 end
@@ -197,9 +197,9 @@ it('sentiment_by_day counts each headline once, whichever model scored it', asyn
     ),
   );
   const rows = await sqlIn(db)`
-    select sum(headline_count)::int as headlines, sum(directional_count)::int as directional, sum(semantic_count)::int as semantic,
+    select sum(all_count)::int as headlines, sum(directional_count)::int as directional, sum(semantic_count)::int as semantic,
            round((sum(directional_sum) / sum(directional_count))::numeric, 9)::float8 as mean,
-           array_agg(headline_count order by day) as by_day
+           array_agg(all_count order by day) as by_day
     from gmsi.sentiment_by_day`;
   expect(rows).toEqual([{ headlines: 7, directional: 4, semantic: 1, mean: 0, by_day: [3, 3, 1] }]);
 });

@@ -252,7 +252,7 @@ describe('the API', () => {
     const sum = (of: string) => stories.reduce((total, row) => total + Number(row[of]), 0);
     expect(stories.length).toBeGreaterThan(1);
     expect(sum('contribution')).toBeCloseTo(Number(day!.directional), 9);
-    expect(sum('headlines')).toBe(day!.headlines);
+    expect(sum('headline_count')).toBe(day!.directional_count);
   });
 
   it('says of each job what its last days are, and which days of the feed are missing, why, at what cost', async () => {
@@ -369,14 +369,14 @@ describe('the API', () => {
     const asOf = (moment: string) => rowsOf(`sentiment?${series}&${days}&by=week&as_of=${moment}`);
     const before = await asOf('2020-01-01T00:00:00Z');
     expect(before).toHaveLength(5);
-    for (const row of before) expect(row).toMatchObject({ state: 'not loaded', headlines: null });
+    for (const row of before) expect(row).toMatchObject({ state: 'not loaded', all_count: null });
     const now = await rowsOf(`sentiment?${series}&${days}&by=week`);
     const later = new Date().toISOString();
     const known = await asOf(later);
     await run`insert into gmsi.moments (name, at, taken_by) values ('later', ${later}, 'test')`;
     expect(await asOf('later')).toEqual(known);
     expect(await rowsOf('moments')).toEqual([{ name: 'later', at: later.replace('Z', '000Z'), note: null }]);
-    const counts = (rows: typeof now) => rows.map(({ at, state, headlines }) => [at, state, headlines]);
+    const counts = (rows: typeof now) => rows.map(({ at, state, all_count }) => [at, state, all_count]);
     expect(counts(known)).toEqual(counts(now));
     for (const [index, { directional }] of known.entries())
       expect(directional).toBeCloseTo(now[index]!.directional as number, 12);
@@ -406,15 +406,15 @@ describe('the API', () => {
       update gmsi.headlines set directional_score = null, changed_at = clock_timestamp()
       where ${ofOctober} and headline_id = (select min(headline_id::text)::uuid from gmsi.headlines where ${ofOctober})
     `;
-    const { rows } = await sql<{ headlines: number; scored: number }>`
-      select count(*)::int as headlines, greatest(count(directional_score), count(semantic_score))::int as scored
+    const { rows } = await sql<{ all_count: number; scored: number }>`
+      select count(*)::int as all_count, greatest(count(directional_score), count(semantic_score))::int as scored
       from gmsi.headlines where ${ofOctober}`.execute(warehouse.db);
-    const { headlines, scored } = rows[0]!;
-    expect(scored).toBeLessThan(headlines);
+    const { all_count, scored } = rows[0]!;
+    expect(scored).toBeLessThan(all_count);
     const asked = `sentiment?${series}&${days}&by=month`;
-    expect(await rowsOf(asked)).toMatchObject([{ headlines }]);
+    expect(await rowsOf(asked)).toMatchObject([{ all_count }]);
     const later = new Date().toISOString();
-    expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject([{ headlines }]);
+    expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject([{ all_count }]);
   });
 
   it('has each day of each series as gmsi.sentiment_by_day has it, also days without news and days that are not loaded', async () => {
@@ -429,17 +429,17 @@ describe('the API', () => {
       expect(rows).toHaveLength(3 * 2 * 34);
       const view = await run<Record<string, unknown>>`
         select country, topic, day::text as at, state, directional_count, directional_sum, directional_mean as directional,
-               semantic_count, semantic_sum, semantic_mean as semantic, headline_count as headlines
+               semantic_count, semantic_sum, semantic_mean as semantic, all_count
         from gmsi.sentiment_by_day where match_type = 'COMBINED'`;
       expect(new Set(view.map(({ state }) => state)).size).toBeGreaterThan(2);
-      expect(view.some(({ state, headlines }) => state === 'covered' && headlines === 0)).toBe(true);
-      const notLoaded = { state: 'not loaded', headlines: null, directional_count: null, semantic_sum: null };
+      expect(view.some(({ state, all_count }) => state === 'covered' && all_count === 0)).toBe(true);
+      const notLoaded = { state: 'not loaded', all_count: null, directional_count: null, semantic_sum: null };
       // Headlines of November came along.
-      const cameAlong = { state: 'partial', headlines: expect.any(Number) };
+      const cameAlong = { state: 'partial', all_count: expect.any(Number) };
       for (const row of rows) {
         const isIt = ({ country, topic, at }: Record<string, unknown>) =>
           country === row.country && topic === row.topic && at === row.at;
-        expect(row).toMatchObject(view.find(isIt) ?? (row.headlines === null ? notLoaded : cameAlong));
+        expect(row).toMatchObject(view.find(isIt) ?? (row.all_count === null ? notLoaded : cameAlong));
       }
     } finally {
       await cover('{[2026-10-01,2026-11-01)}').execute(warehouse.db);
@@ -458,11 +458,11 @@ describe('the API', () => {
     const stateIn = (state: string) => weeks.filter((week) => week.state === state).length;
     // The last ten days of NO failed, and November is not loaded.
     expect([stateIn('covered'), stateIn('partial'), stateIn('not loaded')]).toEqual([7, 2, 1]);
-    for (const { country, at, directional, headlines } of weeks) {
+    for (const { country, at, directional, all_count } of weeks) {
       const end = new Date(Date.parse(String(at)) + 7 * 86_400_000).toISOString().slice(0, 10);
       const days = byDay.filter((day) => day.country === country && day.at! >= String(at) && day.at! < end);
       const sum = (name: string) => days.reduce((sum, day) => sum + Number(day[name]), 0);
-      expect(headlines ?? 0).toBe(sum('headlines'));
+      expect(all_count ?? 0).toBe(sum('all_count'));
       if (directional !== null)
         expect(sum('directional_sum') / sum('directional_count')).toBeCloseTo(Number(directional), 9);
     }
@@ -500,7 +500,7 @@ describe('the API', () => {
       ['US', 'covered'],
       ['XX', 'not loaded'],
     ]);
-    expect(byCountry[2]).toMatchObject({ directional_count: null, directional: null, headlines: null });
+    expect(byCountry[2]).toMatchObject({ directional_count: null, directional: null, all_count: null });
     const asSeries = await rowsOf(`sentiment?${lists}&${days}&by=week`);
     const byTopic = await rowsOf(`sentiment/topics?${lists}&${days}&by=week`);
     expect(byTopic).toHaveLength(asSeries.length / 2);
@@ -509,7 +509,7 @@ describe('the API', () => {
       const sum = (name: string) => of.reduce((sum, one) => sum + Number(one[name]), 0);
       const states = [...new Set(of.map(({ state }) => state))];
       expect(row.state).toBe(states.length === 1 ? states[0] : 'partial');
-      expect([row.semantic_count, row.headlines]).toEqual([sum('semantic_count'), sum('headlines')]);
+      expect([row.semantic_count, row.all_count]).toEqual([sum('semantic_count'), sum('all_count')]);
       expect(row.semantic_sum).toBeCloseTo(sum('semantic_sum'), 9);
       expect(row.semantic).toBeCloseTo(sum('semantic_sum') / sum('semantic_count'), 9);
     }

@@ -51,7 +51,7 @@ async function numbersOf(page: Page) {
   const at = (name: string) => head!.indexOf(name);
   return rows.map((cells) => ({
     key: ['country', 'topic', 'match_type', 'at', 'state'].map((name) => cells[at(name)]).join(' '),
-    values: ['headlines', 'directional', 'semantic'].map((name) =>
+    values: ['all_count', 'directional', 'semantic'].map((name) =>
       cells[at(name)] ? Number(cells[at(name)]) : null,
     ),
   }));
@@ -114,7 +114,7 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
       .execute(loaded.warehouse.db);
     const found = rows.map((row) => ({
       key: ['country', 'topic', 'match_type', 'day', 'state'].map((name) => row[name]).join(' '),
-      values: [row.headline_count, row.directional_mean, row.semantic_mean],
+      values: [row.all_count, row.directional_mean, row.semantic_mean],
     }));
     expect(found).toHaveLength(2 * 61);
     const wasRequested = new Set(found.map(({ key }) => key));
@@ -151,8 +151,8 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
   });
 
   const prints = {
-    pandas: '\nprint(len(data), int(data["headlines"].sum()), repr(float(data["directional_sum"].sum())))',
-    R: '\ncat(nrow(data), sum(data$headlines, na.rm = TRUE), format(sum(data$directional_sum, na.rm = TRUE), digits = 15))',
+    pandas: '\nprint(len(data), int(data["all_count"].sum()), repr(float(data["directional_sum"].sum())))',
+    R: '\ncat(nrow(data), sum(data$all_count, na.rm = TRUE), format(sum(data$directional_sum, na.rm = TRUE), digits = 15))',
   };
 
   it.each(['pandas', 'R'] as const)(
@@ -165,7 +165,7 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
         token: new Secret(token),
       });
       const { rows } = await sql<{ headlines: number; sum: number }>`
-        select sum(headline_count)::int as headlines, sum(directional_sum) as sum from gmsi.sentiment_by_day
+        select sum(all_count)::int as headlines, sum(directional_sum) as sum from gmsi.sentiment_by_day
         where topic = 'Inflation-Food' and match_type = 'COMBINED'`.execute(loaded.warehouse.db);
       const [program, ...options] = tools[name]!.run as [string, ...string[]];
       for (const [url, env] of [

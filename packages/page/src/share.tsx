@@ -241,7 +241,7 @@ function SQL({ path, parameters }: Answer): string | undefined {
   if (!isShort || lists.some((list) => /[\\\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(list)))
     return undefined;
   return `-- days that were requested
-select country, topic, match_type, day, state, directional_mean, semantic_mean, headline_count
+select country, topic, match_type, day, state, directional_mean, semantic_mean, all_count
 from gmsi.sentiment_by_day
 where ${lists.join(' and ')} and day between '${from}' and '${to}'
 order by country, topic, match_type, day;`;

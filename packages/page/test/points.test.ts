@@ -30,7 +30,7 @@ function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
     semantic_count: 0,
     semantic_sum: 0,
     semantic_error: null,
-    headlines,
+    all_count: headlines,
   };
 }
 
@@ -216,11 +216,11 @@ describe('a trailing mean', () => {
     const { line } = aChart(rows, all, asked);
     // As Changes and Briefing compute z of the last week.
     const sums = (days: typeof rows) => ({
-      n: days.reduce((sum, row) => sum + row.headlines, 0),
+      n: days.reduce((sum, row) => sum + row.all_count, 0),
       s: days.reduce((sum, row) => sum + row.directional_sum, 0),
     });
     const [now, before] = [sums(rows.slice(93)), sums(rows.slice(3, 93))];
-    const squares = rows.slice(3).reduce((sum, row) => sum + row.directional_sum ** 2 / row.headlines, 0);
+    const squares = rows.slice(3).reduce((sum, row) => sum + row.directional_sum ** 2 / row.all_count, 0);
     const rest = squares - now.s ** 2 / now.n - before.s ** 2 / before.n;
     const error = Math.sqrt((rest / 95) * (1 / now.n + 1 / before.n));
     const middle = before.s / before.n;
@@ -282,9 +282,9 @@ describe('the largest move', () => {
     const { index, change, z } = largestMove(aChart(rows, [whole], asked))!;
     expect([index, change]).toEqual([7, expect.closeTo(-0.4, 9)]);
     // What follows from the scatter of the eight means.
-    const scores = rows.reduce((sum, row) => sum + row.headlines, 0);
+    const scores = rows.reduce((sum, row) => sum + row.all_count, 0);
     const mean = rows.reduce((sum, row) => sum + row.directional_sum, 0) / scores;
-    const squares = rows.reduce((sum, row) => sum + row.headlines * (row.directional! - mean) ** 2, 0);
+    const squares = rows.reduce((sum, row) => sum + row.all_count * (row.directional! - mean) ** 2, 0);
     expect(z).toBeCloseTo(-0.4 / Math.sqrt((squares / 7) * (2 / 40)), 9);
   });
 
@@ -309,8 +309,21 @@ describe('the largest move', () => {
 
   it('is named after a story of that day, of its sign, that did at least a third of it', () => {
     const move = largestMove(aChart(rows, [whole], asked))!;
-    const aStory = (headline: string, contribution: number, headlines = 3, headlines_before = 0) => ({
-      ...{ headline, contribution, headlines, headlines_before, others: null, source: null, url: null },
+    const aStory = (
+      headline: string,
+      contribution: number,
+      headline_count = 3,
+      headline_count_before = 0,
+    ) => ({
+      ...{
+        headline,
+        contribution,
+        headline_count,
+        headline_count_before,
+        others: null,
+        source: null,
+        url: null,
+      },
       ...{ last_at: dayAt(8), mean: 0, mean_before: null },
     });
     const [most, some] = [aStory('most', -0.3), aStory('some', -0.14)];

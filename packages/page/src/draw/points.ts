@@ -135,7 +135,7 @@ export function chartOf(
     const key = keyOf(one);
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const rows = starts.map((start) => found.get(start));
-    const headlines = rows.map((row) => row?.headlines ?? 0);
+    const headlines = rows.map((row) => row?.all_count ?? 0);
     const isCovered = coveredBy(coveredByKey.get(key) ?? []);
     const states = starts.map((start, index) =>
       stateOf(isCovered, [start, ends[index]!], period, headlines[index]! > 0),
@@ -144,7 +144,7 @@ export function chartOf(
       (state, index) => state === 'covered' && isCovered(behindAt[index]!.from, ends[index]!),
     );
     const sumsOf = summing(found);
-    const allBehind = sumsOf((row) => row.headlines ?? 0);
+    const allBehind = sumsOf((row) => row.all_count ?? 0);
     const behind = smooth > 1 ? behindAt.map(({ from, to }) => allBehind(from, to)) : headlines;
     const points = { ...one, key, title: titles[place]!, place, states, headlines, behind };
     series.push(points);
@@ -303,7 +303,7 @@ const leastShare = 1 / 3;
 /** Returns the story that did most of a move, with its share; none that was news before, or that did less than a third. */
 export function storyOfMove(stories: readonly Row<'sentiment/changes/stories'>[], { change }: Move) {
   const shares = stories
-    .filter(({ others, headlines_before: before }) => others === null && before === 0)
+    .filter(({ others, headline_count_before: before }) => others === null && before === 0)
     .map(({ headline, contribution }) => ({ headline, share: contribution / change }));
   return greatest(
     shares.filter(({ share }) => share >= leastShare),

@@ -143,7 +143,7 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
       ),
     },
     { title: 'z', kind: 'number', show: ({ z }) => score(z, 1) },
-    { title: 'news', kind: 'number', show: ({ headlines }) => number(headlines) },
+    { title: 'news', kind: 'number', show: ({ headline_count }) => number(headline_count) },
   ];
   return (
     <Section title="Moved" beside={<Share of={briefing} />}>
@@ -193,9 +193,9 @@ function Stories({ stories }: { stories: NonNullable<Series['stories']> }) {
       {stories.map((story) => (
         <li key={`${story.headline} ${story.url}`} class="anywhere">
           {percent(story.share)} <HeadlineText {...story} text={story.headline} />
-          {story.headlines > 1 && <span class="quiet"> {number(story.headlines)}×</span>}
-          {story.headlines === 0 && (
-            <span class="quiet"> no longer, {number(story.headlines_before)}× before</span>
+          {story.headline_count > 1 && <span class="quiet"> {number(story.headline_count)}×</span>}
+          {story.headline_count === 0 && (
+            <span class="quiet"> no longer, {number(story.headline_count_before)}× before</span>
           )}
         </li>
       ))}

@@ -54,7 +54,7 @@ export function World({ rows, to }: { rows: readonly Series[]; to: string }) {
 function worldOf(rows: readonly Series[]) {
   const news = rollup(
     rows,
-    (of) => sum(of, ({ headlines }) => headlines),
+    (of) => sum(of, ({ headline_count }) => headline_count),
     ({ country }) => country,
   );
   const busiest = [...news].toSorted(([, a], [, b]) => b - a).map(([country]) => country);
@@ -81,12 +81,12 @@ function cellOf(series: Series | undefined, limit: number): Cell {
 
 function inWords(series: Series | undefined): string {
   if (!series) return 'never requested';
-  const { mean, change, z, headlines, state } = series;
+  const { mean, change, z, headline_count, state } = series;
   const open = state === 'covered' ? '' : `, ${state}`;
   if (mean === null) return `no news${open}`;
   const moved =
     change === null
       ? ''
       : `, ${score(change, 2)} against 90 days before${z === null ? '' : ` (z ${score(z, 1)})`}`;
-  return `${score(mean, 2)}${moved}, ${counted(headlines, 'headline')}${open}`;
+  return `${score(mean, 2)}${moved}, ${counted(headline_count, 'headline')}${open}`;
 }

@@ -128,8 +128,8 @@ function Moved({ all, about }: { all: ChangeRow; about: About }) {
       <Flowing
         text={[
           `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${match.toLowerCase()} news`}: `,
-          part(mean, all.headlines, from, to, state),
-          `, against ${part(mean_before, all.headlines_before, before_from, before_to, state_before)}.`,
+          part(mean, all.headline_count, from, to, state),
+          `, against ${part(mean_before, all.headline_count_before, before_from, before_to, state_before)}.`,
           z === null
             ? ''
             : ` z ${score(z, 1)}: ${Math.abs(z) < 2 ? 'within' : 'beyond'} the usual scatter of daily means.`,
@@ -188,7 +188,7 @@ function columnsOf(each: About['each'], names: About['names']): Column<ChangeRow
       by: ({ mean_before }) => mean_before,
       show: ({ mean_before }) => score(mean_before),
     },
-    { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
+    { title: 'headlines', kind: 'number', by: ({ headline_count }) => headline_count },
     {
       title: 'loaded',
       kind: 'nowrap',
@@ -289,7 +289,7 @@ function part(change: number | null): Column<Story> {
 }
 
 function storyOf(row: Story) {
-  const { last_at, headlines, headlines_before, mean, mean_before } = row;
+  const { last_at, headline_count, headline_count_before, mean, mean_before } = row;
   const times = (count: number, mean: number | null, when: string) =>
     count > 0 ? ` · ${when} ${number(count)} × ${score(mean, 2)}` : '';
   return (
@@ -297,8 +297,8 @@ function storyOf(row: Story) {
       <HeadlineText {...row} text={row.headline} />
       <span class="quiet">
         <Flowing text={` · ${moment(last_at)}`} />
-        {times(headlines, mean, 'now')}
-        {times(headlines_before, mean_before, 'before')}
+        {times(headline_count, mean, 'now')}
+        {times(headline_count_before, mean_before, 'before')}
       </span>
     </>
   );

@@ -274,7 +274,7 @@ const mostRows = 50_000;
 
 /** A point of an index as if it were of headlines, so that it is drawn as those are, with the series that it is from. */
 type IndexRow = SentimentRow & {
-  readonly headlines: number;
+  readonly all_count: number;
   readonly of: Pick<Point, 'match_type' | 'variant'>;
 };
 
@@ -282,7 +282,7 @@ function asSentiment(country: string, point: Point): IndexRow {
   const { topic, match_type, variant, kind, at, mean, count } = point;
   const line = [match_type, kind, variantTitle(variant)].filter(Boolean).join(' ');
   return {
-    ...{ country, topic, match_type: line, at, headlines: count, of: { match_type, variant } },
+    ...{ country, topic, match_type: line, at, all_count: count, of: { match_type, variant } },
     ...{ directional: mean, directional_count: count, directional_sum: mean && mean * count },
     ...{ semantic: null, semantic_count: null, semantic_sum: null },
     ...{ directional_error: null, semantic_error: null },
@@ -297,7 +297,7 @@ function linesOf(rows: readonly IndexRow[]) {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
       const { topic, match_type: line, of } = points[0];
-      return { key, topic, line, of, count: points.reduce((sum, { headlines }) => sum + headlines, 0) };
+      return { key, topic, line, of, count: points.reduce((sum, { all_count }) => sum + all_count, 0) };
     })
     .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }

@@ -104,7 +104,7 @@ function tableOf(
       const row = found.get(`${topic} ${dayOf(start)}`);
       return {
         mean: row?.[model] ?? null,
-        headlines: row?.headlines ?? 0,
+        headlines: row?.all_count ?? 0,
         state: row?.state ?? 'not loaded',
       };
     });
@@ -118,7 +118,7 @@ function tableOf(
   // Ignores extremes: a few weeks with hardly any headlines would make all others pale.
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
-  const full = fullOf(rows.map(({ headlines }) => headlines ?? 0));
+  const full = fullOf(rows.map(({ all_count }) => all_count ?? 0));
   return { by, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
 
