@@ -80,7 +80,7 @@ create or replace function gmsi.signals(
   moments timestamptz[], country text default null, topic text default null, match_type text default 'COMBINED',
   over interval default null, sentiment_type text default 'directional', assume_backfilled boolean default true,
   rounding text default 'second, some on the hour', half_life interval default null,
-  least_probability double precision default null, of_stories boolean default false
+  least_probability double precision default null, of_stories boolean default false, model_version text default null
 ) returns setof gmsi.signal
   language plpgsql stable parallel safe rows 100 set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set jit = off set enable_mergejoin = off as $$
@@ -159,7 +159,7 @@ begin
       -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
       -- late, so that PostgreSQL does not have to read every month.
       select v.country, v.topic, v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability,
-             v.first_seen_at, greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from,
+             v.model_version, v.first_seen_at, greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from,
              v.usable_from as held_from, v.usable_to, false as is_backfilled
       from gmsi.headlines_point_in_time v
       where v.country = any(countries) and v.topic = t.topic and v.match_type = signals.match_type
@@ -171,7 +171,7 @@ begin
       -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions: a day for
       -- times that are rounded by the day, and one for a headline that moved.
       select v.country, v.topic, v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability,
-             v.first_seen_at, gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding),
+             v.model_version, v.first_seen_at, gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding),
              -- A version that a repair has completed counts instead of the one before it.
              case when not v.is_first then v.usable_from when v.assumed_from is null then 'infinity' else '-infinity' end,
              v.usable_from, v.usable_to, true
@@ -210,6 +210,7 @@ begin
     where m.entered_at > m.since and m.published_at <= m.moment
       and case when m.moment >= m.begins_here then m.held_from else m.usable_from end <= m.moment
       and (m.usable_to is null or m.usable_to > m.moment) and (least_probability is null or c.probability >= least_probability)
+      and (signals.model_version is null or m.model_version = signals.model_version)
   ), sums as materialized (
     select o.country, o.topic, o.n, count(o.score)::int as headline_count, (count(o.score) filter (where o.was_held))::int as witnessed_count,
            sum(o.score * o.weight) as sentiment_sum, sum(abs(o.score) * o.weight) as sentiment_abs_sum,
@@ -235,7 +236,7 @@ begin
   left join lates l on l.series_id = s.series_id and l.n = m.n
   order by 1, 2, 4;
 end $$;
-comment on function gmsi.signals(timestamptz[], text, text, text, interval, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic (all that are loaded, if null) that became known in the time "over" before each moment: after moment - over, up to and including moment. One row for each series and distinct moment. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. Each headline counts in the version that this warehouse held at the moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. headline_count is the number of headlines with a score, witnessed_count how many of them the warehouse held at the moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. series not loaded: never requested. Fails for a moment of the future and for names that are unknown (gmsi.refuse_unknown). For a moment longer ago than gmsi.as_of_delay(), counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
+comment on function gmsi.signals(timestamptz[], text, text, text, interval, text, boolean, text, interval, double precision, boolean, text) is 'Sums over the headlines of a country and topic (all that are loaded, if null) that became known in the time "over" before each moment: after moment - over, up to and including moment. One row for each series and distinct moment. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. Each headline counts in the version that this warehouse held at the moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. model_version: only headlines that had been scored with this version of the model by the moment, and with no later one. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. headline_count is the number of headlines with a score, witnessed_count how many of them the warehouse held at the moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. series not loaded: never requested. Fails for a moment of the future and for names that are unknown (gmsi.refuse_unknown). For a moment longer ago than gmsi.as_of_delay(), counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
 
 -- The closes of gmsi.markets, with those of gmsi.closes in their place.
 create or replace view gmsi.market_closes as

@@ -126,7 +126,7 @@ export function rescorings(of: {
       sql`started_at >= ${published.from}::date::timestamp at time zone 'UTC'
         and last_published_at >= ${published.from}::date::timestamp at time zone 'UTC'
         and first_published_at < (${published.to}::date + 1)::timestamp at time zone 'UTC'
-        and started_at <= ${published.as_of === undefined ? sql`now()` : momentSql(published.as_of)}`
+        and started_at < ${published.as_of === undefined ? sql`now()` : momentSql(published.as_of)}`
     : sql`started_at > now() - interval '30 days'`;
   return question(
     rescoringRow,

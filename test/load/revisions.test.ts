@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { type Rescoring, rescorings } from '../../src/questions/runs.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { exactTime } from '../../src/warehouse/exact-time.ts';
+import { sqlMarked } from '../docs/pages.ts';
 import { aJobFor, refresh, runBackfill } from '../support/run-backfill.ts';
 import { type Sent, scoredBy } from '../support/scored-by.ts';
 import { aSandbox, serving } from '../support/serving.ts';
@@ -60,10 +62,32 @@ describe('a mass rescoring', () => {
     return (await rescorings(of).query.execute(db)).rows;
   }
 
+  const rounded = ({ day, headlines, mean }: { day: string; headlines: number; mean: number }) =>
+    [day, headlines, mean.toFixed(9)].join(' ');
+
+  /** The days of the US as they are now. */
+  async function daysNow(db: Warehouse) {
+    const days = await sqlIn(db)<Parameters<typeof rounded>[0]>`
+      select day, directional_count as headlines, directional_mean as mean from gmsi.sentiment_by_day where country = 'US' order by day`;
+    return days.map(rounded);
+  }
+
+  /** The same of one version of the model, by the query of docs/analysis.md. */
+  async function daysOf(db: Warehouse, version: string) {
+    const printed = sqlMarked('find-model-version')
+      .replace('2025-12-01', '2026-09-01')
+      .replace('2026-01-01', '2026-10-01');
+    const { rows } = await sql
+      .raw<Parameters<typeof rounded>[0]>(printed.replace("'3.1'", `'${version}'`))
+      .execute(db);
+    return rows.map(rounded);
+  }
+
   it('a load in which most headlines have other scores is a mass rescoring', async ({ db, sandbox }) => {
     const run = { job, db, sandbox };
     const first = await runBackfill({ ...run, aroundPage: scoredBy('3.1') });
     expect(await found(db)).toEqual([]);
+    const firstDays = await daysNow(db);
     const second = await runBackfill({ ...run, plan: refresh, aroundPage: scoredBy('3.2') });
     expect(second.totals.rows_changed).toBe(first.totals.records);
     const days = await sqlIn(db)<Record<string, string>>`
@@ -83,6 +107,11 @@ describe('a mass rescoring', () => {
     const reasons = await sqlIn(db)`
     select distinct reason, model_version from gmsi.headline_revisions`;
     expect(reasons).toEqual([{ reason: 'rescored', model_version: '3.1' }]);
+
+    // By the query of docs/analysis.md, each version of the model has the days that it had when it was the last one.
+    expect(await daysOf(db, '3.1')).toEqual(firstDays);
+    expect(await daysOf(db, '3.2')).toEqual(await daysNow(db));
+    expect(await daysNow(db)).not.toEqual(firstDays);
 
     // It stays what it was when later loads replace the same headlines.
     const third = await runBackfill({ ...run, plan: refresh, aroundPage: scoredBy('3.3') });

@@ -118,7 +118,7 @@ describe('the catalog', () => {
         'refuse_days(date,date)',
         'refuse_unknown(text,text,text)',
         'sentiment_daily_as_known(date,date,text,text,text,interval,text,boolean,text)',
-        'signals(timestamp with time zone[],text,text,text,interval,text,boolean,text,interval,double precision,boolean)',
+        'signals(timestamp with time zone[],text,text,text,interval,text,boolean,text,interval,double precision,boolean,text)',
         'novelty(date,date,text,text,text,interval)',
         'published_by(timestamp with time zone,text)',
         'series_days(text,text,text,text,text,text)',

@@ -188,38 +188,44 @@ it.for([
   ).rejects.toThrow(message);
 });
 
-it('weighs by age, omits by probability and counts stories as computed here', async ({ db }) => {
+it('weighs by age, omits by probability and model and counts stories as computed here', async ({ db }) => {
   const headlines = [
-    { age: 1, score: 0.5, probability: 0.9, text: 'Prices of food rise again - Reuters' },
-    { age: 5, score: -0.2, probability: 0.3, text: 'PRICES OF FOOD RISE AGAIN' },
-    { age: 7, score: 0.1, probability: 0.8, text: 'Wages fall' },
-    { age: 20, score: -0.7, probability: 0.6, text: 'Prices of food rise again' },
-    { age: 23, score: 0.4, probability: null, text: null },
+    { age: 1, score: 0.5, probability: 0.9, text: 'Prices of food rise again - Reuters', model: '3.2' },
+    { age: 5, score: -0.2, probability: 0.3, text: 'PRICES OF FOOD RISE AGAIN', model: '3.2' },
+    { age: 7, score: 0.1, probability: 0.8, text: 'Wages fall', model: null },
+    { age: 20, score: -0.7, probability: 0.6, text: 'Prices of food rise again', model: '3.1' },
+    { age: 23, score: 0.4, probability: null, text: null, model: '3.2' },
   ];
   const moment = Date.UTC(2026, 2, 4, 12, 30);
   await listIn(db);
   await upsert(
     db,
-    headlines.map(({ age, score, probability, text }, n) =>
+    headlines.map(({ age, score, probability, text, model }, n) =>
       aRow({
         headline_id: idOf(n),
         published_at: new Date(moment - age * 3_600_000).toISOString(),
         directional_score: score,
         topic_probability: probability,
         headline: text,
+        model_version: model,
       }),
     ),
   );
   for (const halfLife of [null, 3, 24])
-    for (const least of [null, 0.5])
+    for (const [least, model] of [
+      [null, null],
+      [0.5, null],
+      [null, '3.2'],
+    ] as const)
       for (const ofStories of [false, true]) {
-        const about = JSON.stringify({ halfLife, least, ofStories });
+        const about = JSON.stringify({ halfLife, least, model, ofStories });
         const rows = await sqlIn(db)<Record<string, number>>`
           select headline_count, sentiment_sum, sentiment_abs_sum, sentiment_mean, weighted_mean from gmsi.signals(
             array[${new Date(moment)}::timestamptz], 'US', 'Inflation-Food', half_life => ${halfLife && `${halfLife} hours`}::interval,
-            least_probability => ${least}, of_stories => ${ofStories})`;
+            least_probability => ${least}, of_stories => ${ofStories}, model_version => ${model})`;
         const counted = headlines
           .filter(({ probability }) => least === null || (probability ?? 0) >= least)
+          .filter((row) => model === null || row.model === model)
           .filter(
             ({ text, age }, _, all) =>
               !ofStories ||
@@ -241,6 +247,28 @@ it('weighs by age, omits by probability and counts stories as computed here', as
         for (const [name, value] of Object.entries(expected))
           expect(rows[0]![name], `${name} ${about}`).toBeCloseTo(value, 12);
       }
+});
+
+it('tells versions of the model apart, each headline by the score that it had at the moment', async ({
+  db,
+}) => {
+  await listIn(db);
+  const scored = { published_at: '2026-03-04T12:00:00Z', directional_score: 0.5, model_version: '3.1' };
+  await upsert(
+    db,
+    [idOf(1), idOf(2)].map((headline_id) => aRow({ ...scored, headline_id })),
+  );
+  const countsNow = async () => {
+    const found = await sqlIn(db)<{ count: number }>`
+      select headline_count as count from (select clock_timestamp() as at offset 0) as m
+      cross join unnest(array[null, '3.1', '3.2']) with ordinality as asked (model, n)
+      cross join lateral gmsi.signals(array[at], 'US', 'Inflation-Food', over => '100 years', model_version => asked.model)
+      order by n`;
+    return found.map(({ count }) => count);
+  };
+  expect(await countsNow()).toEqual([2, 2, 0]);
+  await upsert(db, [aRow({ ...scored, directional_score: 0.9, model_version: '3.2' })]);
+  expect(await countsNow()).toEqual([2, 1, 1]);
 });
 
 describe('says why there are no headlines', () => {

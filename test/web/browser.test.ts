@@ -332,6 +332,9 @@ describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, ()
       ),
     );
     await expectGoodLooks(changes);
+    await changes.getByRole('link', { name: 'Compare as it was known before' }).click();
+    await countOf(changes.getByText('New scores, not news')).toBe(0);
+    expect(new URL(changes.url()).searchParams.get('as_of')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
     const today = await open('view=pipeline', 'Arrival', look, built.served.url);
     const table = today.locator('section', {
       has: today.getByRole('heading', { name: 'Arrival' }),

@@ -319,9 +319,10 @@ function Rescored({ load }: { load: Row<'loads/rescorings'> }) {
         text={[
           `the service rescored ${number(load.headlines)} of ${number(load.known_headlines)} headlines that load`,
           `${load.load_id} (${load.job || load.command}, ${moment(load.started_at)}) met again, published ${first}`,
-          `to ${last}${models}. Changes against other days may come from that.`,
+          `to ${last}${models}. A change may compare scores of both.`,
         ].join(' ')}
-      />
+      />{' '}
+      <Link to={{ as_of: load.started_at }}>Compare as it was known before</Link>
     </p>
   );
 }
