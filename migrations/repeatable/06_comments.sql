@@ -540,7 +540,7 @@ comment on column gmsi.sentiment_by_day.semantic_probability_sum is 'Sum of thei
 comment on column gmsi.sentiment_by_day.semantic_weighted_sum is 'Sum of semantic score times topic_probability.';
 comment on column gmsi.sentiment_by_day.semantic_weighted_mean is 'Mean semantic score weighted by topic_probability: semantic_weighted_sum / semantic_probability_sum.';
 
-comment on view gmsi.index_daily is 'The hourly indices of the service by day (UTC): the hours that the feeds gmsi-index, regional-index, global-index and ticker-index sent, added up. Filter by feed, subject, match_type and variant: each combination is a series. An hour is of the day in which it began; if the service did not say how it stamps hours (hour_stamp is unknown), they are taken as stamped at their beginning.';
+comment on view gmsi.index_daily is 'The hourly indices of the service by day (UTC): the hours that the feeds gmsi-index, regional-index, global-index and ticker-index sent, added up, as they are known now: for what was known at a moment, sum up the tables as of it (gmsi.gmsi_index_as_of and so on). Filter by feed, subject, match_type and variant: each combination is a series. An hour is of the day in which it began; if the service did not say how it stamps hours (hour_stamp is unknown), they are taken as stamped at their beginning.';
 comment on column gmsi.index_daily.feed is 'The feed of the index.';
 comment on column gmsi.index_daily.subject is 'Country (gmsi-index), name of the country (regional-index), World (global-index) or ticker (ticker-index).';
 comment on column gmsi.index_daily.topic is 'Topic, empty if the record has none.';

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { exactTime } from '../warehouse/exact-time.ts';
-import { type Asked, by, limit, period, textUpTo } from './asking.ts';
-import { question, score, text, timeText } from './reading.ts';
+import { type Asked, asOf, by, limit, period, textUpTo } from './asking.ts';
+import { momentSql, question, score, text, timeText } from './reading.ts';
 import { bucketOf } from './sentiment.ts';
 
 const usual = {
@@ -79,33 +79,46 @@ export function feedSubjects(feed: (typeof subjectFeeds)[number]) {
 const subject = textUpTo(200).describe('A country, a country’s name or a ticker, as the feed has it.');
 
 export const newsCountsAsked = z.object({ subject, ...period, by });
-export const indexAsked = newsCountsAsked.extend({ feed: z.enum(indexFeeds) });
+export const indexAsked = newsCountsAsked.extend({ feed: z.enum(indexFeeds), as_of: asOf });
 
-/** The mean of an index over an hour, a day, a week or a month, weighted by the number of headlines or events. */
+/**
+ * The mean of an index over an hour, a day, a week or a month, weighted by the number of headlines or events. Without a state:
+ * `coverage/days` has the days that are loaded.
+ */
 export const indexRow = z.object({
   topic: z.string(),
   match_type: z.string(),
   variant: z.string().describe('The model and further parameters, as name=value&name=value.'),
   kind: z.string().describe("The match type of an asset's records, or the type of events."),
-  at: z.string(),
-  mean: score,
+  at: z
+    .string()
+    .describe(
+      'By the stamps of its hours: one that is stamped at its beginning has headlines that nobody had then (hour_ends_at).',
+    ),
+  mean: score.describe('sum / count; null without headlines or events.'),
   count: z.int().describe('Headlines or events.'),
+  sum: score.describe('Sum of the scores, of the hours that have both a count and a sum.'),
 });
 
 /**
  * Returns an index as the service aggregates it: sums are added, then divided. An hour without a count or a sum is in neither.
  */
-export function indexOverTime({ feed, subject, from, to, by }: Asked<typeof indexAsked>) {
+export function indexOverTime({ feed, subject, from, to, by, as_of }: Asked<typeof indexAsked>) {
   const of = parts[feed];
+  const table =
+    as_of === undefined
+      ? of.table
+      : sql`${sql.ref(`gmsi.${feed.replaceAll('-', '_')}_as_of`)}(${momentSql(as_of)})`;
+  const sum = sql`sum(gmsi.summable(sentiment_sum))`;
   const { begins, at } = bucketOf(by, sql`published_at at time zone 'UTC'`);
   return question(
     indexRow,
-    `The index ${feed} of ${subject} by ${by}`,
+    `The index ${feed} of ${subject} by ${by}${as_of ? `, as it was known at ${as_of}` : ''}`,
     sql`
       select coalesce(topic, '') as topic, ${of.matchType} as match_type, variant, ${of.kind} as kind, ${at} as at,
-             sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean,
-             coalesce(sum(${of.count}), 0)::int as count
-      from ${of.table}
+             ${sum} / nullif(sum(${of.count}), 0) as mean,
+             coalesce(sum(${of.count}), 0)::int as count, coalesce(${sum}, 0) as sum
+      from ${table}
       where ${of.count} is not null and (${of.count} = 0 or gmsi.summable(sentiment_sum) is not null)
         and ${within(of.subject, sql`published_at`, { subject, from, to })}
       group by 1, 2, 3, 4, ${begins}

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '#sandbox';
 import { indexFeeds } from '../../src/questions/indices.ts';
+import { exactTime } from '../../src/warehouse/exact-time.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { type Endpoint, endpoint } from '../../src/web/endpoint.ts';
 import { aJobOf } from '../feeds/cases.ts';
@@ -242,6 +243,22 @@ describe('the API', () => {
       where published_at < '2026-11-01 00:00+00'`;
     expect(counted).toBe(rows[0]!.counted);
     expect(counted).toBeGreaterThan(0);
+  });
+
+  it.each(indexFeeds)('has the sums of %s, now and as of a moment', async (feed) => {
+    const [{ subject }] = (await rowsOf(`feeds/subjects?feed=${feed}`)) as [Record<string, unknown>];
+    const index = (more = '') =>
+      rowsOf(`index?feed=${feed}&subject=${encodeURIComponent(String(subject))}&${days}&by=month${more}`);
+    const before = await index();
+    for (const { mean, sum, count } of before) expect(mean).toBeCloseTo(Number(sum) / Number(count), 9);
+    const [then] = await run<{
+      at: string;
+    }>`select ${exactTime('now')} as at from (select clock_timestamp() as now) as clock`;
+    await run`update ${sql.table(`gmsi.${feed.replaceAll('-', '_')}`)} set sentiment_sum = sentiment_sum + 1, changed_at = clock_timestamp()`;
+    const sums = (rows: typeof before) => rows.map(({ sum }) => Number(sum).toFixed(6));
+    expect(sums(await index(`&as_of=${then!.at}`))).toEqual(sums(before));
+    expect(sums(await index())).not.toEqual(sums(before));
+    expect(await index('&as_of=2020-01-01T00:00:00Z')).toEqual([]);
   });
 
   it('explains a mean by contributions that sum up to it', async () => {
