@@ -71,7 +71,7 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
     const page = await opened(loaded.browser, `${loaded.served.url}/?${lines}`, {
       viewport: { width, height: 900 },
     });
-    const button = page.getByRole('button', { name: 'Share', exact: true });
+    const button = page.getByRole('button', { name: 'Share', exact: true }).first();
     await button.focus();
     await page.keyboard.press('Enter');
     await expectFocus(page.getByRole('button', { name: 'Copy the living link' }));
