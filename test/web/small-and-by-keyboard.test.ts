@@ -9,9 +9,11 @@ import {
   expectFocus,
   expectToFit,
   opened,
+  shown,
   textOf,
 } from './a-browser.ts';
 import { aLoadedPage } from './a-page.ts';
+import { answer, answerWith } from './all-pairs.ts';
 
 const series = 'country=US&topic=Inflation-Food';
 const views = {
@@ -82,35 +84,29 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
   });
 });
 
-describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
-  it('are compared by a third one, their difference', async () => {
-    const lists = 'country=US&country=NO&topic=Inflation-Food';
-    const page = await open(`view=sentiment&${lists}&from=all&by=month`);
-    await page.getByRole('button', { name: /^Shown/ }).click();
-    await page.getByRole('button', { name: 'difference', exact: true }).click();
-    await page.locator('.lines-legend', { hasText: 'US − NO' }).waitFor();
-    await page.getByRole('application').focus();
-    await page.keyboard.press('Home');
-    const told = page.locator('.readout tr');
-    await countOf(told).toBe(3);
-    const [us, no, difference] = (await told.locator('td:first-of-type').allInnerTexts()).map((text) =>
-      Number(text.trim().replace('−', '-')),
-    );
-    expect(difference).toBeCloseTo(us! - no!, 2);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
-    expect(await page.getByLabel('Of which line').locator('option').count()).toBe(2);
-    expect(await axeFindings(page)).toEqual([]);
-  });
-});
-
 describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
-  it('has a band of uncertainty by the address, with its size in the read-out, but not a trailing mean', async () => {
-    const page = await open(`${views.sentiment}&from=all&by=week`);
-    const button = page.getByRole('button', { name: 'uncertainty', exact: true });
+  it('that is a trailing mean has a band of its usual scatter, where the 90 days before are loaded', async () => {
+    const dayAt = (back: number) =>
+      new Date(Date.parse('2026-10-31') - back * 86_400_000).toISOString().slice(0, 10);
+    const of = ['US', 'Inflation-Food', 'COMBINED'];
+    const days = Array.from({ length: 150 }, (_, back) => [...of, dayAt(back), Math.sin(back) / 2]);
     /** Pixels of the chart that are neither clear nor opaque, as those of a band are. */
-    const shaded = () =>
-      page.evaluate(`(() => {
+    const shadedIf = async (firstDay: string): Promise<number> => {
+      const page = await opened(loaded.browser, 'about:blank');
+      await answerWith(page, {
+        sentiment: answer(
+          'country topic match_type at directional headlines directional_count directional_sum',
+          days.map((day) => [...day, 4, 4, 4 * Number(day.at(-1))]),
+        ),
+        'coverage/days': answer('country topic match_type ticker variant first_day last_day', [
+          [...of, '', '', firstDay, '2026-10-31'],
+        ]),
+      });
+      await page.goto(`${loaded.served.url}/?${views.sentiment}&smooth=7`);
+      await shown(page, 'The band is the usual scatter');
+      await page.locator('.chart canvas').first().waitFor();
+      await page.quiet();
+      return page.evaluate(`(() => {
         const chart = document.querySelector('.chart canvas');
         const { width, height } = chart;
         // A copy: a browser complains about a canvas that is read twice.
@@ -118,27 +114,10 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
         copy.drawImage(chart, 0, 0);
         const { data } = copy.getImageData(0, 0, width, height);
         return data.filter((value, index) => index % 4 === 3 && value > 20 && value < 90).length;
-      })()`) as Promise<number>;
-    await page.getByRole('button', { name: /^Shown/ }).click();
-    await button.waitFor();
-    await page.getByRole('application').focus();
-    await page.keyboard.press('Home');
-    const told = page.locator('.readout td').first();
-    await textOf(told).toMatch(/[+−]0\.\d{3}$/);
-    const before = await shaded();
-    await button.click();
-    await expect.poll(() => asked(page, 'band')).toBe('1');
-    await page.getByText('± 1.96 standard errors').waitFor();
-    await expect.poll(shaded).toBeGreaterThan(before + 500);
-    await page.getByRole('application').focus();
-    await page.keyboard.press('Home');
-    // The period cuts the first week, which has no band.
-    await page.keyboard.press('ArrowRight');
-    await textOf(told).toMatch(/[+−]0\.\d{3} ± 0\.\d{3}$/);
-    expect(await axeFindings(page)).toEqual([]);
-    await page.getByRole('button', { name: '7 days' }).click();
-    await countOf(button).toBe(0);
-    await countOf(page.getByText('standard errors')).toBe(0);
+      })()`);
+    };
+    const without = await shadedIf(dayAt(40));
+    expect(await shadedIf(dayAt(149))).toBeGreaterThan(without + 5_000);
   });
 });
 

@@ -351,16 +351,6 @@ export function Select(props: {
   );
 }
 
-/** A button for something that the address has or has not. */
-export function Toggle({ name, title }: { name: string; title: string }) {
-  const isOn = address.value.has(name);
-  return (
-    <button type="button" aria-pressed={isOn} onClick={() => go({ [name]: isOn ? null : '1' })}>
-      {title}
-    </button>
-  );
-}
-
 /** A small sample of a colour or a pattern, before its name: by default the colour of a state of days. */
 export function Swatch({ kind, colour = `var(--${kind})` }: { kind: string; colour?: string }) {
   return <i class={`swatch ${kind}`} aria-hidden="true" style={{ '--colour': colour }} />;

@@ -2,17 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../src/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const {
-  allHeadlines,
-  behindOf,
-  changeAt,
-  chartOf,
-  largestMove,
-  leadOf,
-  stateWords,
-  storyOfMove,
-  withDifference,
-} = await withoutBrowser(() => import('../src/draw/points.ts'));
+const { allHeadlines, behindOf, changeAt, chartOf, largestMove, leadOf, stateWords, storyOfMove } =
+  await withoutBrowser(() => import('../src/draw/points.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
 const series = { country: us.country, topic: us.topic, match_type: us.match };
@@ -25,7 +16,7 @@ function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
     directional,
     directional_count: directional === null ? 0 : headlines,
     directional_sum: (directional ?? 0) * headlines,
-    directional_error: null as number | null,
+    directional_error: null,
     semantic: null,
     semantic_count: 0,
     semantic_sum: 0,
@@ -45,12 +36,12 @@ function aChart(
 ) {
   const chart = chartOf(rows, ranges, {
     series: [us],
-    models: ['directional'],
+    model: 'directional',
     smooth: 1,
     ...days,
     ...asked,
   });
-  return { ...chart, line: chart.lines[0]!, one: chart.series[0]! };
+  return { ...chart, line: chart.lines[0]! };
 }
 
 const texts = (moments: readonly number[]) => moments.map((one) => new Date(one).toISOString());
@@ -62,50 +53,19 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     const rows = ['2024-12-31', '2025-01-01', '2025-01-03', '2025-01-04'].map((at, index) =>
       aRow(at, index / 10, index + 1),
     );
-    const { one, line, starts } = aChart(rows, [covered('2024-12-01', '2025-02-01')]);
+    const { line, starts } = aChart(rows, [covered('2024-12-01', '2025-02-01')]);
     expect(texts(starts)).toEqual(
       ['2025-01-01', '2025-01-02', '2025-01-03'].map((day) => `${day}T00:00:00.000Z`),
     );
-    expect(one.headlines).toEqual([2, 0, 3]);
+    expect(line.headlines).toEqual([2, 0, 3]);
     expect(line.values).toEqual([0.1, undefined, 0.2]);
   });
 
   it('tell silence from what is not loaded, and what is not complete from both', () => {
-    const { one, line } = aChart([aRow('2025-01-02', 0.3)], [covered('2025-01-03', '2025-01-03')]);
-    expect(one.states).toEqual(['missing', 'incomplete', 'covered']);
+    const { line } = aChart([aRow('2025-01-02', 0.3)], [covered('2025-01-03', '2025-01-03')]);
+    expect(line.states).toEqual(['missing', 'incomplete', 'covered']);
     expect(line.values).toEqual([null, null, undefined]);
     expect(line.loose).toEqual([null, 0.3, null]);
-  });
-
-  it('of two series have a difference where both have a mean', () => {
-    const no = { country: 'NO', topic: us.topic, match: us.match };
-    const rows = [
-      aRow('2025-01-01', 0.5),
-      aRow('2025-01-02', 0.5),
-      { ...aRow('2025-01-01', -0.25), country: 'NO' },
-    ];
-    const days = covered('2025-01-01', '2025-01-02');
-    const chart = withDifference(aChart(rows, [days, { ...days, country: 'NO' }], { series: [us, no] }));
-    expect(chart.series.map(({ title }) => title)).toEqual(['US', 'NO', 'US − NO']);
-    expect(chart.lines.at(-1)!.values).toEqual([0.75, undefined, null]);
-    expect(allHeadlines(chart.series, 3)).toEqual([2, 1, 0]);
-  });
-
-  it('have a band of 1.96 standard errors if asked, but not where no value is drawn, nor a trailing mean or a difference', () => {
-    const rows = [
-      { ...aRow('2025-01-01'), directional_error: 0.1 },
-      aRow('2025-01-02'),
-      { ...aRow('2025-01-03'), directional_error: 0.1 },
-    ];
-    const asked = { series: [us, us], band: true };
-    const chart = withDifference(aChart(rows, [covered('2025-01-01', '2025-01-02')], asked));
-    const none = [null, null, null];
-    expect(chart.lines[0]!.errors).toEqual([expect.closeTo(0.196), null, null]);
-    expect(chart.lines[0]!.bands[0]).toEqual([expect.closeTo(0.304), expect.closeTo(0.696)]);
-    expect(chart.lines.at(-1)!.errors).toEqual(none);
-    const all = [covered('2024-12-01', '2025-01-03')];
-    expect(aChart(rows, all, { ...asked, smooth: 7 }).line.errors).toEqual(none);
-    expect(aChart(rows, all).line.errors).toEqual(none);
   });
 
   it('differ from the same points now if a score, a count or all of it changed since', () => {
@@ -123,13 +83,13 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
       covered('2025-01-03', '2025-01-03'),
       covered('2025-01-05', '2025-01-09'),
     ];
-    const { one } = aChart([], ranges, { to: '2025-01-06' });
-    expect(one.states).toEqual(['covered', 'missing', 'covered', 'missing', 'covered', 'covered']);
+    const { line } = aChart([], ranges, { to: '2025-01-06' });
+    expect(line.states).toEqual(['covered', 'missing', 'covered', 'missing', 'covered', 'covered']);
   });
 
   it('are covered by week only if all seven days are, and cut where the period ends or begins within', () => {
     const period = { by: 'week', from: '2024-12-30', to: '2025-01-15' } as const;
-    const states = (last: string) => aChart([], [covered('2024-12-31', last)], period).one.states;
+    const states = (last: string) => aChart([], [covered('2024-12-31', last)], period).line.states;
     expect(states('2025-01-12')).toEqual(['missing', 'covered', 'missing']);
     expect(states('2025-01-11')).toEqual(['missing', 'missing', 'missing']);
     expect(states('2025-01-19')).toEqual(['missing', 'covered', 'cut']);
@@ -137,7 +97,7 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect(states('2025-01-14')).toEqual(['missing', 'covered', 'missing']);
     const later = aChart([], [covered('2024-12-31', '2025-01-19')], { ...period, from: '2024-12-31' });
     expect(texts(later.starts)[0]).toBe('2024-12-30T00:00:00.000Z');
-    expect(later.one.states).toEqual(['cut', 'covered', 'cut']);
+    expect(later.line.states).toEqual(['cut', 'covered', 'cut']);
   });
 
   it('of a cut week stand beside the line, and are of the days of the period alone', () => {
@@ -165,10 +125,10 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
       '2024-03-01',
       '2024-04-01',
     ]);
-    expect(months.one.headlines).toEqual([0, 1, 0, 0]);
+    expect(months.line.headlines).toEqual([0, 1, 0, 0]);
     for (const day of ['2025-03-09', '2025-04-06', '2025-11-02']) {
       const hours = aChart([aRow(`${day}T23:00Z`)], [], { by: 'hour', from: day, to: day });
-      expect(hours.one.headlines).toEqual([...Array(23).fill(0), 1]);
+      expect(hours.line.headlines).toEqual([...Array(23).fill(0), 1]);
     }
   });
 
@@ -179,7 +139,7 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect([starts.length, ends[0]! - starts[0]!]).toEqual([1, 86_400_000]);
     expect(line.values).toEqual([-1]);
     const none = aChart([], [], { series: [] });
-    expect([none.series, none.lines, allHeadlines(none.series, 3)]).toEqual([[], [], [0, 0, 0]]);
+    expect([none.lines, allHeadlines(none)]).toEqual([[], [0, 0, 0]]);
   });
 });
 
@@ -196,9 +156,9 @@ describe('a trailing mean', () => {
   it('begins when all of its days are covered, and again after a gap', () => {
     const rows = ['01', '02', '03', '04', '05', '06'].map((day) => aRow(`2025-01-${day}`));
     const ranges = [covered('2025-01-01', '2025-01-02'), covered('2025-01-04', '2025-01-06')];
-    const { line, one } = aChart(rows, ranges, { smooth: 2, to: '2025-01-06' });
+    const { line } = aChart(rows, ranges, { smooth: 2, to: '2025-01-06' });
     expect(line.values).toEqual([null, 0.5, null, null, 0.5, 0.5]);
-    expect(one.states[2]).toBe('incomplete');
+    expect(line.states[2]).toBe('incomplete');
     expect(line.loose).toEqual([null, null, 0.5, null, null, null]);
   });
 
@@ -245,9 +205,9 @@ describe('a trailing mean', () => {
       { ...aRow('2025-01-02', 0.6, 9), directional_count: 1, directional_sum: 0.6 },
       aRow('2025-01-03', 0, 2),
     ];
-    const { line, one } = aChart(rows, all, { smooth: 7 });
+    const { line } = aChart(rows, all, { smooth: 7 });
     expect(line.values.at(-1)).toBeCloseTo(0.2);
-    expect(one.behind.at(-1)).toBe(11);
+    expect(line.behind.at(-1)).toBe(11);
   });
 });
 
@@ -256,14 +216,14 @@ describe('several series', () => {
     const gb = { ...us, country: 'GB' };
     const rows = [aRow('2025-01-01', 0.1, 1), { ...aRow('2025-01-01', 0.2, 2), country: 'GB' }];
     const chart = aChart(rows, [], { series: [us, gb] });
-    expect(chart.series.map(({ title, headlines, place }) => [title, headlines[0], place])).toEqual([
+    expect(chart.lines.map(({ title, headlines, place }) => [title, headlines[0], place])).toEqual([
       ['US', 1, 0],
       ['GB', 2, 1],
     ]);
-    expect(allHeadlines(chart.series, 3)).toEqual([3, 0, 0]);
-    expect(aChart([], []).one.title).toBe('US · Inflation-Food');
+    expect(allHeadlines(chart)).toEqual([3, 0, 0]);
+    expect(aChart([], []).line.title).toBe('US · Inflation-Food');
     const both = [us, { ...us, match: 'DOMESTIC' }];
-    expect(aChart([], [], { series: both }).series.map(({ title }) => title)).toEqual([
+    expect(aChart([], [], { series: both }).lines.map(({ title }) => title)).toEqual([
       'combined',
       'domestic',
     ]);
@@ -286,17 +246,6 @@ describe('the largest move', () => {
     const mean = rows.reduce((sum, row) => sum + row.directional_sum, 0) / scores;
     const squares = rows.reduce((sum, row) => sum + row.all_count * (row.directional! - mean) ** 2, 0);
     expect(z).toBeCloseTo(-0.4 / Math.sqrt((squares / 7) * (2 / 40)), 9);
-  });
-
-  it('is not one of a difference of two lines', () => {
-    const other = rows.map((row) => ({ ...row, country: 'GB', directional: -row.directional! }));
-    const two = { ...asked, series: [us, { ...us, country: 'GB' }] };
-    const chart = aChart([...rows, ...other], [whole, { ...whole, country: 'GB' }], two);
-    const move = largestMove(withDifference(chart))!;
-    expect([move.line.series.isDifference, Math.abs(move.change)]).toEqual([
-      undefined,
-      expect.closeTo(0.4, 9),
-    ]);
   });
 
   it('is none over a gap, over days without news, or of fewer than seven days with news', () => {

@@ -8,7 +8,6 @@ import {
   drawDays,
   drawGaps,
   drawLabels,
-  drawLane,
   drawMarks,
   drawNote,
   drawUnit,
@@ -17,15 +16,7 @@ import {
   type Pen,
   penOf,
 } from './pen.ts';
-import {
-  allHeadlines,
-  type Chart,
-  changeAt,
-  isLoaded,
-  type Line,
-  meanAt,
-  type SeriesPoints,
-} from './points.ts';
+import { allHeadlines, type Chart, changeAt, isLoaded, type Line, meanAt } from './points.ts';
 import { threeOf } from './scales.ts';
 import { lookAt, markers, mostTogether } from './sign.tsx';
 
@@ -79,10 +70,9 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: Shown, heard: 
   const sheet = sheetOf(into, chart, shown, heard);
   const layers = transpose(chart.lines.map((line) => layersOf(sheet, line))).flat(2);
   const scores = scoresOf(layers);
-  for (const of of sheet.isApart ? chart.series.map((one) => [one]) : [chart.series])
+  for (const of of sheet.isApart ? chart.lines.map((one) => [one]) : [chart.lines])
     sheet.tops.push(plotOfMeans(sheet, of, layers, scores));
-  const lanes = chart.lanes.map(({ title, counts }) => plotOfLane(sheet, title, counts));
-  const plots = [...sheet.tops, plotOfCounts(sheet), ...lanes];
+  const plots = [...sheet.tops, plotOfCounts(sheet)];
   openByClick(sheet, plots);
   return {
     // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
@@ -107,16 +97,16 @@ type Sheet = ReturnType<typeof sheetOf>;
 
 /** Returns what all plots of a chart share: their sizes, colours and axes, and the plot under the pointer. */
 function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
-  const { starts, ends, by, series, lines } = chart;
+  const { starts, ends, by, lines } = chart;
   const { width, height } = shown;
   const colours = coloursOf(inks);
   const lineColours = coloursOf(range(mostTogether).map((place) => `series-${place}`));
-  const isApart = series.length > mostTogether;
+  const isApart = lines.length > mostTogether;
   const isLabelled = width >= 760 && lines.length > 1 && !isApart;
-  const right = isLabelled ? 24 + 6.2 * Math.max(...lines.map(({ series: { title } }) => title.length)) : 26;
+  const right = isLabelled ? 24 + 6.2 * Math.max(...lines.map(({ title }) => title.length)) : 26;
   const across = isApart ? Math.max(1, Math.floor(width / panel.width)) : 1;
   const wide = Math.floor(width / across);
-  const panelHeight = Math.max(panel.height, height / Math.ceil(series.length / across) - panel.title);
+  const panelHeight = Math.max(panel.height, height / Math.ceil(lines.length / across) - panel.title);
   const axis: uPlot.Axis = {
     stroke: colours.quiet,
     font: font(12),
@@ -128,7 +118,7 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
   const sheet = {
     ...{ chart, shown, heard, colours, isApart, isLabelled, right },
     middles: starts.map((start, index) => (start + ends[index]!) / 2),
-    colour: ({ series: { place } }: Line): string => lineColours[`series-${lookAt(place)}`]!,
+    colour: ({ place }: Line): string => lineColours[`series-${lookAt(place)}`]!,
     size: isApart ? { width: wide, height: panelHeight } : { width, height },
     isDense: (wide - axisWidth - right) / starts.length < 1,
     timeAxis: {
@@ -195,14 +185,13 @@ function layersOf(
   { chart, colours, colour, isApart, isDense, middles }: Sheet,
   line: Line,
 ): readonly Layer[][] {
-  const place = chart.lines.indexOf(line);
+  const { place } = line;
   const now = chart.now?.lines[place];
-  const dash = line.model === 'semantic' ? [5, 3] : [];
   const stroke = colour(line);
-  const isMarked = chart.series.length > 1 && !isApart;
+  const isMarked = chart.lines.length > 1 && !isApart;
   const drawn = (look: uPlot.Series): uPlot.Series => ({
-    ...{ stroke, dash },
-    points: { fill: stroke, filter: pointsOf(isMarked ? line.series.place : null), paths: marksOf(line) },
+    stroke,
+    points: { fill: stroke, filter: pointsOf(isMarked ? place : null), paths: marksOf(line) },
     ...look,
   });
   const dots = (size: number, fill = stroke) => ({
@@ -218,7 +207,7 @@ function layersOf(
     look: { points: { show: true, size: 4, fill: stroke, filter: alone } },
   });
   const buckets = line.means.map((mean, index) =>
-    isLoaded(line.series.states[index]!) ? (mean ?? undefined) : null,
+    isLoaded(line.states[index]!) ? (mean ?? undefined) : null,
   );
   const changed = (of: Line) =>
     middles.map((_, index) => (changeAt(chart, place, index) === 'changed' ? meanAt(of, index) : null));
@@ -245,15 +234,14 @@ function layersOf(
 /** Plots the means of some series. @param scores the range of the axis */
 function plotOfMeans(
   sheet: Sheet,
-  of: readonly SeriesPoints[],
+  of: readonly Line[],
   all: readonly Layer[],
   scores: [number, number],
 ): uPlot {
   const { chart, isApart, isLabelled, middles, colour, timeAxis, yAxis, tops, shown } = sheet;
-  const layers = all.filter(({ line }) => of.includes(line.series));
-  const lines = chart.lines.filter(({ series }) => of.includes(series));
+  const layers = all.filter(({ line }) => of.includes(line));
   // Paler, the more there are: they lie over each other.
-  const alpha = lines.length > 2 ? 0.09 : 0.18;
+  const alpha = of.length > 2 ? 0.09 : 0.18;
   const fill = (line: Line) => colour(line).replace('rgb(', 'rgba(').replace(')', `, ${alpha})`);
   return sheet.plot(
     {
@@ -279,8 +267,8 @@ function plotOfMeans(
       },
       draw: (pen) => {
         // Panels have one axis in common.
-        if (of.includes(chart.series[0]!)) drawUnit(pen, 'score');
-        if (isLabelled) drawLabels(pen, lines, colour);
+        if (of.includes(chart.lines[0]!)) drawUnit(pen, 'score');
+        if (isLabelled) drawLabels(pen, of, colour);
         if (sheet.note && !isApart) drawNote(pen, sheet.note, middles[sheet.note.index]!);
       },
     },
@@ -316,31 +304,11 @@ function plotOfCounts({ chart, colours, shown: { width }, timeAxis, yAxis, plot 
         { fill: colours.pending, stroke: colours.pending, width: 0, points: { show: false }, paths },
       ],
     },
-    [allHeadlines(chart.series, chart.starts.length)],
+    [allHeadlines(chart)],
     {
-      drawClear: (pen) => drawGaps(pen, chart, chart.series),
+      drawClear: (pen) => drawGaps(pen, chart, chart.lines),
       draw: (pen) => drawUnit(pen, `${chart.counted}s per ${chart.by}`),
     },
-  );
-}
-
-/** Plots further news of each bucket as marks. */
-function plotOfLane(
-  { chart, shown: { width }, right, yAxis, plot }: Sheet,
-  title: string,
-  counts: readonly number[],
-) {
-  return plot(
-    {
-      width,
-      height: 15,
-      padding: [0, right, 2, 0],
-      scales: { y: { range: () => [0, 1] } },
-      axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
-      series: [{}, { show: false }],
-    },
-    [counts],
-    { draw: (pen) => drawLane(pen, chart, title, counts) },
   );
 }
 
@@ -360,9 +328,7 @@ function openByClick(sheet: Sheet, plots: readonly uPlot[]) {
       if (index === null || index === undefined) return;
       const top = tops.indexOf(plot);
       const line =
-        isApart && top >= 0
-          ? chart.lines.find((one) => one.series === chart.series[top])
-          : nearest(top >= 0 ? plot : undefined, chart.lines, index);
+        isApart && top >= 0 ? chart.lines[top] : nearest(top >= 0 ? plot : undefined, chart.lines, index);
       heard.onOpen(index, line);
     });
   }
@@ -383,14 +349,13 @@ function signed(_: uPlot, splits: number[]): string[] {
   return splits.map((split) => (Math.abs(split) < 1e-9 ? '0' : score(split, digits)));
 }
 
-/** Returns a range that contains all that is drawn and zero, with some room, within that of scores or of their differences. */
+/** Returns a range that contains all that is drawn and zero, with some room, within that of scores. */
 function scoresOf(layers: readonly Layer[]): [number, number] {
   const drawn = layers.flatMap(({ values }) => values.flatMap((value) => value ?? []));
   const [low, high] = extent([0, ...drawn]) as [number, number];
   if (low === 0 && high === 0) return [-1, 1];
   const room = Math.max(0.1, high - low) * 0.06;
-  const limit = layers.some(({ line }) => line.series.isDifference) ? 2 : 1;
-  return [Math.max(-limit, Math.min(low - room, -0.05)), Math.min(limit, Math.max(high + room, 0.05))];
+  return [Math.max(-1, Math.min(low - room, -0.05)), Math.min(1, Math.max(high + room, 0.05))];
 }
 
 /**
@@ -409,7 +374,7 @@ function pointsOf(place: number | null): uPlot.Series.Points.Filter {
 }
 
 /** Returns the points of a line as markers. */
-function marksOf({ series: { place } }: Line): uPlot.Series.Points.PathBuilder {
+function marksOf({ place }: Line): uPlot.Series.Points.PathBuilder {
   const marker = new Path2D(markers[lookAt(place)]);
   return (plot, of, first, last, chosen) => {
     const fill = new Path2D();
@@ -434,7 +399,7 @@ function alone(plot: uPlot, place: number): number[] {
 
 /** Returns the line nearest to the cursor that has headlines in the bucket. */
 function nearest(plot: uPlot | undefined, lines: readonly Line[], index: number): Line | undefined {
-  const withNews = lines.filter(({ series }) => series.behind[index]! > 0);
+  const withNews = lines.filter(({ behind }) => behind[index]! > 0);
   return least(withNews, (line) => {
     const value = meanAt(line, index);
     return plot && value !== null ? Math.abs(plot.valToPos(value, 'y') - plot.cursor.top!) : 0;

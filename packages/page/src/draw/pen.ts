@@ -2,7 +2,7 @@ import { range } from 'd3-array';
 import uPlot from 'uplot';
 import { aDay, readDays } from '../time.ts';
 import { type coloursOf, font } from './colours.ts';
-import { type Chart, isLoaded, type Line, type Move, meanAt, type SeriesPoints } from './points.ts';
+import { type Chart, isLoaded, type Line, type Move, meanAt } from './points.ts';
 
 /** Colours of the style sheet that are drawn with, besides those of lines. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
@@ -28,7 +28,7 @@ export function penOf(plot: uPlot, colours: Readonly<ReturnType<typeof coloursOf
 export type Pen = ReturnType<typeof penOf>;
 
 /** Hatches what is not loaded, and shades it if that is so for all of the series. */
-export function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly SeriesPoints[]) {
+export function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly Line[]) {
   const { context, colours, pixel, x, top, height } = pen;
   const missing = starts.map((_, index) => shown.filter(({ states }) => !isLoaded(states[index]!)).length);
   context.fillStyle = colours.never;
@@ -105,23 +105,6 @@ export function drawNote({ context, colours, pixel, x, y, write, ...pen }: Pen, 
   write(shown, at, level, context.textAlign);
 }
 
-/** Draws a mark for each bucket with news, the stronger the more there are, after the title of the lane. */
-export function drawLane(pen: Pen, { starts, ends }: Chart, title: string, counts: readonly number[]) {
-  const { context, colours, pixel, x, left, top, height, write } = pen;
-  const most = Math.max(...counts);
-  context.fillStyle = colours.accent;
-  for (const [index, count] of counts.entries()) {
-    if (count === 0) continue;
-    const [from, to] = [Math.round(x(starts[index]!)), Math.round(x(ends[index]!))];
-    context.globalAlpha = 0.25 + (0.75 * count) / most;
-    context.fillRect(from, top, Math.max(2 * pixel, to - from - pixel), height);
-  }
-  context.globalAlpha = 1;
-  context.font = font(9.5 * pixel);
-  context.fillStyle = colours.quiet;
-  write(title, left - 3 * pixel, top + height / 2, 'right');
-}
-
 /** Draws a label at the end of each line. Moves labels apart that would overlap. */
 export function drawLabels(
   { context, pixel, y, write, ...pen }: Pen,
@@ -132,8 +115,7 @@ export function drawLabels(
   const labels = lines
     .flatMap((line) => {
       const last = line.values.findLast((value) => typeof value === 'number');
-      const isFirstOfSeries = lines.find(({ series }) => series === line.series) === line;
-      return typeof last === 'number' && isFirstOfSeries ? [{ line, at: y(last) }] : [];
+      return typeof last === 'number' ? [{ line, at: y(last) }] : [];
     })
     .toSorted((a, b) => a.at - b.at);
   let above = pen.top - height / 2;
@@ -142,6 +124,6 @@ export function drawLabels(
   for (const label of labels.toReversed()) below = label.at = Math.min(label.at, below - height);
   for (const { line, at } of labels) {
     context.fillStyle = colour(line);
-    write(line.series.title, pen.left + pen.width + 6 * pixel, at);
+    write(line.title, pen.left + pen.width + 6 * pixel, at);
   }
 }

@@ -51,22 +51,16 @@ export function stateWords(state: State, { by, from, to }: Pick<Chart, 'by' | 'f
   return { covered: 'no news', incomplete: 'not complete', missing: 'not loaded' }[state];
 }
 
-export interface SeriesPoints extends SeriesKey {
+/** A series over time, bucket by bucket. */
+export interface Line extends SeriesKey {
   readonly key: string;
   readonly title: string;
-  /** Its place among all series, which decides its colour. */
+  /** Its place among all lines, which decides its colour. */
   readonly place: number;
   readonly states: readonly State[];
   readonly headlines: readonly number[];
   /** How many headlines each drawn mean is of: those of the bucket, or of the days of the trailing mean. */
   readonly behind: readonly number[];
-  /** Set if its lines are the differences of those of the first two series; it has no headlines of its own. */
-  readonly isDifference?: boolean;
-}
-
-export interface Line {
-  readonly series: SeriesPoints;
-  readonly model: Model | 'mean';
   /** The drawn values: `undefined` without news, `null` where not all days behind them are covered. */
   readonly values: readonly (number | null | undefined)[];
   /** The means so far of buckets that are incomplete or cut. */
@@ -74,16 +68,10 @@ export interface Line {
   /** The buckets' means, without smoothing, and how many scores each is of. */
   readonly means: readonly (number | null)[];
   readonly counts: readonly number[];
-  /** Half the height of the band of uncertainty around each drawn value; `null` where there is none. */
-  readonly errors: readonly (number | null)[];
-  /** The band at each drawn value: that of uncertainty or, of a trailing mean, its usual scatter. */
+  /** The usual scatter of a trailing mean at each drawn value. */
   readonly bands: readonly (readonly [low: number, high: number] | null)[];
 }
 
-/** Standard errors on each side of a mean, between which 95% of normally distributed means lie. */
-const errorsAside = 1.96;
-
-/** Series over time, bucket by bucket. */
 export interface Chart {
   readonly by: Bucket;
   /** The days of the period, which may cut the first and the last bucket. */
@@ -91,27 +79,23 @@ export interface Chart {
   readonly to: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
-  readonly series: readonly SeriesPoints[];
   readonly lines: readonly Line[];
+  readonly model: Model | 'mean';
   readonly smooth: number;
   /** What is counted. */
   readonly counted: 'headline' | 'event';
-  /** Further news of each bucket, by kind: an asset has events and headlines beside its index. */
-  readonly lanes: readonly { readonly title: string; readonly counts: readonly number[] }[];
-  /** The same series and lines as they are known now, if this is a chart of a past moment. */
+  /** The same lines as they are known now, if this is a chart of a past moment. */
   readonly now?: Chart;
 }
 
 export interface ChartAsked {
   readonly series: readonly SeriesKey[];
-  readonly models: readonly Model[];
+  readonly model: Model;
   readonly from: string;
   readonly to: string;
   readonly by: Bucket;
   /** Days of the trailing mean, which also needs rows from `leadOf` on. */
   readonly smooth: number;
-  /** Whether lines have a band of uncertainty. A trailing mean has that of its usual scatter. */
-  readonly band?: boolean;
 }
 
 /** Puts rows into the buckets of a period. */
@@ -120,18 +104,16 @@ export function chartOf(
   covered: readonly CoveredRow[],
   asked: ChartAsked,
 ): Chart {
-  const { by, from, to, smooth, models } = asked;
+  const { by, from, to, smooth, model } = asked;
   const starts = startsOf(from, to, by);
   const ends = starts.map((start) => endOf(start, by));
   const period: Times = [smooth > 1 ? starts[0]! : Date.parse(from), Date.parse(to) + aDay];
   const byKey = groupedBySeries(rows);
   const coveredByKey = groupedBySeries(covered);
   const titles = titlesOf(asked.series);
-  const chart = { by, from, to, starts, ends, smooth };
+  const chart = { by, from, to, starts, ends, model, smooth, counted: 'headline' } as const;
   const behindAt = starts.map((_, index) => behindOf(chart, index));
-  const series: SeriesPoints[] = [];
-  const lines: Line[] = [];
-  for (const [place, one] of asked.series.entries()) {
+  const lines = asked.series.map((one, place): Line => {
     const key = keyOf(one);
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const rows = starts.map((start) => found.get(start));
@@ -140,43 +122,31 @@ export function chartOf(
     const states = starts.map((start, index) =>
       stateOf(isCovered, [start, ends[index]!], period, headlines[index]! > 0),
     );
-    const isFull = states.map(
-      (state, index) => state === 'covered' && isCovered(behindAt[index]!.from, ends[index]!),
-    );
+    const means = rows.map((row) => row?.[model] ?? null);
     const sumsOf = summing(found);
+    const scores = scoresOf(sumsOf, model);
     const allBehind = sumsOf((row) => row.all_count ?? 0);
-    const behind = smooth > 1 ? behindAt.map(({ from, to }) => allBehind(from, to)) : headlines;
-    const points = { ...one, key, title: titles[place]!, place, states, headlines, behind };
-    series.push(points);
-    for (const model of models) {
-      const means = rows.map((row) => row?.[model] ?? null);
-      const counts = rows.map((row) => row?.[`${model}_count`] ?? 0);
-      const scores = scoresOf(sumsOf, model);
-      const drawn = means.map((mean, index) => {
+    const drawn = means.map((mean, index) => {
+      const { from, to } = behindAt[index]!;
+      return mean === null || smooth === 1 ? mean : scores.sum(from, to) / scores.count(from, to);
+    });
+    const values = drawn.map((value, index) => {
+      const isFull = states[index] === 'covered' && isCovered(behindAt[index]!.from, ends[index]!);
+      return isFull ? (value ?? undefined) : null;
+    });
+    return {
+      ...{ ...one, key, title: titles[place]!, place, states, headlines, means, values },
+      behind: smooth > 1 ? behindAt.map(({ from, to }) => allBehind(from, to)) : headlines,
+      loose: drawn.map((value, index) => (/incomplete|cut/.test(states[index]!) ? value : null)),
+      counts: rows.map((row) => row?.[`${model}_count`] ?? 0),
+      bands: values.map((value, index) => {
         const { from, to } = behindAt[index]!;
-        return mean === null || smooth === 1 ? mean : scores.sum(from, to) / scores.count(from, to);
-      });
-      const values = drawn.map((value, index) => (isFull[index] ? (value ?? undefined) : null));
-      const loose = drawn.map((value, index) => (isPart(states[index]!) ? value : null));
-      const errors = rows.map((row, index) => {
-        const error = row?.[`${model}_error`] ?? null;
-        const hasBand = asked.band && smooth === 1 && typeof values[index] === 'number';
-        return hasBand && error !== null ? errorsAside * error : null;
-      });
-      const bands = values.map((value, index) => {
-        const { from, to } = behindAt[index]!;
-        if (typeof value !== 'number') return null;
-        if (smooth === 1) return asked.band ? aside(value, errors[index] ?? 0) : null;
-        return by === 'day' && isCovered(from - usualDays * aDay, to) ? usualScatter(scores, from, to) : null;
-      });
-      lines.push({ series: points, model, values, loose, means, counts, errors, bands });
-    }
-  }
-  return { ...chart, series, lines, counted: 'headline', lanes: [] };
-}
-
-function aside(middle: number, error: number) {
-  return [middle - error, middle + error] as const;
+        const isKnown = typeof value === 'number' && isCovered(from - usualDays * aDay, to);
+        return smooth > 1 && by === 'day' && isKnown ? usualScatter(scores, from, to) : null;
+      }),
+    };
+  });
+  return { ...chart, lines };
 }
 
 /** Returns a function that sums up a value of rows, by when they begin, from one moment to before another, in milliseconds. */
@@ -214,52 +184,9 @@ function usualScatter({ count, sum, squares, rows }: ReturnType<typeof scoresOf>
   if (n === 0 || n0 === 0 || days < leastBuckets) return null;
   const rest = squares(before, to) - sum(from, to) ** 2 / n - sum(before, from) ** 2 / n0;
   const variance = Math.max(0, rest) / (days - 2);
-  return aside(sum(before, from) / n0, usualErrors * Math.sqrt(variance * (1 / n + 1 / n0)));
-}
-
-/** True for a bucket with some of its headlines. */
-function isPart(state: State): boolean {
-  return state === 'incomplete' || state === 'cut';
-}
-
-const worstFirst: readonly State[] = ['missing', 'incomplete', 'cut', 'covered'];
-
-/** Adds the difference of the first two series, where both have a mean. */
-export function withDifference(chart: Chart): Chart {
-  const [one, other] = chart.series;
-  if (!one || !other) return chart;
-  const none = chart.starts.map(() => 0);
-  const series: SeriesPoints = {
-    ...one,
-    key: 'difference',
-    title: `${one.title} − ${other.title}`,
-    place: chart.series.length,
-    states: one.states.map((state, index) => {
-      const both = [state, other.states[index]!];
-      return worstFirst.find((one) => both.includes(one))!;
-    }),
-    headlines: none,
-    behind: none,
-    isDifference: true,
-  };
-  const minus = <None>(a: number | None, b: number | None) =>
-    typeof a === 'number' && typeof b === 'number' ? a - b : typeof a === 'number' ? b : a;
-  const lines = chart.lines
-    .filter((line) => line.series === one)
-    .map((line): Line => {
-      const than = chart.lines.find(({ series, model }) => series === other && model === line.model)!;
-      return {
-        series,
-        model: line.model,
-        loose: none.map(() => null),
-        errors: none.map(() => null),
-        bands: none.map(() => null),
-        counts: none,
-        values: line.values.map((value, index) => minus(value, than.values[index])),
-        means: line.means.map((mean, index) => minus(mean, than.means[index]!)),
-      };
-    });
-  return { ...chart, series: [...chart.series, series], lines: [...chart.lines, ...lines] };
+  const middle = sum(before, from) / n0;
+  const aside = usualErrors * Math.sqrt(variance * (1 / n + 1 / n0));
+  return [middle - aside, middle + aside] as const;
 }
 
 /** A move of a line from one bucket to the next. */
@@ -284,7 +211,7 @@ export function largestMove({ lines }: Chart): Move | undefined {
     const all = values.flatMap((mean, index) =>
       typeof mean === 'number' ? [{ mean, count: counts[index]! }] : [],
     );
-    if (line.series.isDifference || all.length < leastBuckets) return [];
+    if (all.length < leastBuckets) return [];
     const mean = sum(all, (one) => one.count * one.mean) / sum(all, ({ count }) => count);
     const variance = sum(all, (one) => one.count * (one.mean - mean) ** 2) / (all.length - 1);
     return values.flatMap((now, index): Move[] => {
@@ -327,7 +254,7 @@ export function changeAt(
   if (before === null) return after === null ? undefined : 'added';
   // Sums of days and of headlines differ in their last digits.
   const isSame = after !== null && Math.abs(before - after) < 1e-9;
-  return isSame && then.series.behind[index] === later.series.behind[index] ? undefined : 'changed';
+  return isSame && then.behind[index] === later.behind[index] ? undefined : 'changed';
 }
 
 /** Groups rows by the key of their series. */
@@ -386,7 +313,7 @@ function titlesOf(series: readonly SeriesKey[]): string[] {
   );
 }
 
-/** Returns the headlines of all series by bucket. */
-export function allHeadlines(series: readonly SeriesPoints[], length: number): number[] {
-  return Array.from({ length }, (_, index) => sum(series, ({ headlines }) => headlines[index]));
+/** Returns the headlines of all lines by bucket. */
+export function allHeadlines({ lines, starts }: Pick<Chart, 'lines' | 'starts'>): number[] {
+  return starts.map((_, index) => sum(lines, ({ headlines }) => headlines[index]));
 }

@@ -1,5 +1,3 @@
-import type { Line } from './points.ts';
-
 /** As many series as people tell apart in one picture: each has a colour, and a marker beside it. */
 export const mostTogether = 4;
 
@@ -17,7 +15,7 @@ export const markers = [
 ];
 
 /** Draws a sample of a line, as legends have it. */
-export function Sign({ place, model }: { place: number; model: Line['model'] }) {
+export function Sign({ place }: { place: number }) {
   return (
     <svg
       class="sign"
@@ -25,7 +23,7 @@ export function Sign({ place, model }: { place: number; model: Line['model'] }) 
       viewBox="-12 -6 24 12"
       style={{ color: `var(--series-${lookAt(place)})` }}
     >
-      <path d="M-12 0H12" stroke-dasharray={model === 'semantic' ? '5 3' : undefined} />
+      <path d="M-12 0H12" />
       <path d={markers[lookAt(place)]!} fill="currentColor" stroke="none" />
     </svg>
   );

@@ -1,6 +1,6 @@
 import { address, chosen } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
-import type { Model, SeriesKey } from '../../draw/points.ts';
+import type { SeriesKey } from '../../draw/points.ts';
 import type { Bucket } from '../../loader.ts';
 import { daysBetween, periodFor, plusDays, readDays } from '../../time.ts';
 import { shown } from './shows.tsx';
@@ -17,8 +17,7 @@ export const againsts: Readonly<Record<string, string>> = {
   before: 'as many days before',
   year: 'a year earlier',
 };
-export const oneModel = { directional: 'directional', semantic: 'semantic' };
-export const models = { ...oneModel, both: 'both' };
+export const models = { directional: 'directional', semantic: 'semantic' };
 export const spans = [
   ['none', 'none'],
   ['7', '7 days'],
@@ -51,9 +50,7 @@ export function askedFor(usual: {
     show === 'changes' ? plusDays(to, -6) : yearTo(to, usual.oldest),
   );
   const isLines = show === 'lines';
-  const chosenModel = chosen('model', models);
-  // A colour shows one model and one match type; only lines can compare several.
-  const model = chosenModel === 'both' && !isLines ? 'directional' : chosenModel;
+  // A colour shows one match type; only lines can compare several.
   const matches = texts('match_type', usual.match).slice(0, isLines ? undefined : 1);
   const by = chosen<Bucket>('by', buckets, usualBucket(daysBetween(from, to)));
   // Of a month, the days up to its end are most of it or more.
@@ -66,19 +63,14 @@ export function askedFor(usual: {
     from,
     to,
     show,
-    model,
+    model: chosen('model', models),
     smoothing,
     against: readDays(text('against')) ? text('against')! : chosen('against', againsts),
     each: chosen('each', kinds),
     by,
-    models: (model === 'both' ? ['directional', 'semantic'] : [model]) as readonly Model[],
     /** Days of the trailing mean; 1 for none. */
     smooth: smoothing === 'none' ? 1 : Number(smoothing),
     asOf: asOfIn(usual.moments),
-    /** Whether two lines are compared by a third one. */
-    difference: text('difference') !== null,
-    /** Whether lines have a band of uncertainty. */
-    band: text('band') !== null && smoothing === 'none',
   };
 }
 

@@ -2,7 +2,7 @@ import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
-import { Chip, Controls, Period, Problem, Select, Switch, Toggle, useTitle } from '../../parts.tsx';
+import { Chip, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds } from '../../rows.ts';
 import { moment, plusDays, today, zone } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
@@ -17,8 +17,6 @@ import {
   matches,
   models,
   mostLines,
-  oneModel,
-  seriesOf,
   spans,
 } from './asked.ts';
 import { Changes, namesOf } from './changes.tsx';
@@ -105,13 +103,7 @@ function OfHeadlines() {
           {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
           <AsOfSwitch asOf={asked.asOf} />
           <Chip label="Shown" title={shownOf(asked)}>
-            <Switch
-              label="Model"
-              title="model"
-              name="model"
-              value={asked.model}
-              values={show === 'lines' ? models : oneModel}
-            />
+            <Switch label="Model" title="model" name="model" value={asked.model} values={models} />
             {show === 'lines' && (
               <>
                 <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
@@ -136,10 +128,6 @@ function OfHeadlines() {
               />
             )}
             <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
-            {show === 'lines' && seriesOf(asked).length === 2 && (
-              <Toggle name="difference" title="difference" />
-            )}
-            {show === 'lines' && asked.smooth === 1 && <Toggle name="band" title="uncertainty" />}
           </Chip>
         </div>
       </Controls>
@@ -153,23 +141,21 @@ function OfHeadlines() {
 
 /** Says how it is shown: the model, what a mean is of, and what is not as usual. */
 function shownOf(asked: Asked): string {
-  const { show, model, by, smooth, against, matches: news, difference, band } = asked;
+  const { show, model, by, smooth, against, matches: news } = asked;
   const isLines = show === 'lines';
   const parts = [
-    model === 'both' ? 'both models' : model,
+    model,
     isLines && `by ${by}`,
     isLines && smooth > 1 && `${smooth}-day mean`,
     show === 'changes' && `against ${againsts[against] ?? against}`,
     news.join() !== 'COMBINED' && `${news.map((one) => one.toLowerCase()).join(' and ')} news`,
-    isLines && difference && 'difference',
-    isLines && band && 'uncertainty',
   ];
   return parts.filter(Boolean).join(', ');
 }
 
 /** What changes are about, of what is asked. */
 function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
-  const { from, to, against, each, models, matches, asOf } = asked;
+  const { from, to, against, each, model, matches, asOf } = asked;
   const lists = { country: asked.countries, topic: asked.topics };
   return {
     ...lists,
@@ -178,7 +164,7 @@ function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
     against,
     each,
     asOf,
-    model: models[0]!,
+    model,
     match: matches[0]!,
     what,
     names: namesOf(countries),

@@ -1,13 +1,13 @@
 import { useMemo } from 'preact/hooks';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, type Parameters, question, type Together, useAnswer, useTogether } from '../../api.ts';
-import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.ts';
+import { buckets, bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import type { Bucket, IndexFeed, NewsKind } from '../../loader.ts';
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Controls, Link, Period, Problem, Select, Switch, Titled, useTitle } from '../../parts.tsx';
-import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
+import { daysOfFeeds, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
@@ -128,7 +128,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           {isIndex(feed) && (
             <IndexLines
               key={`${feed} ${subject}`}
-              {...{ feed, subject, days, by, isAsset }}
+              {...{ feed, subject, days, by }}
               matches={of.map(({ match_type }) => match_type)}
               series={series.answer?.rows.filter(
                 // A macro index names no country.
@@ -160,18 +160,16 @@ interface About {
   readonly subject: string;
   readonly days: { readonly from: string; readonly to: string };
   readonly by: Bucket;
-  readonly isAsset: boolean;
   /** What is loaded of the subject, by part of a series. */
   readonly series: Readonly<Record<(typeof parts)[number] | 'match_type', readonly string[]>>;
 }
 
 const parts = ['country', 'topic', 'ticker', 'variant'] as const;
 
-function questionsOf({ feed, subject, days, by, isAsset, series }: About) {
+function questionsOf({ feed, subject, days, by, series }: About) {
   return {
     index: question('index', { feed, subject, ...days, by }),
     covered: question('coverage/days', { feed, ...days, ...series }),
-    news: isAsset ? question('news/counts', { subject, ...days, by }) : undefined,
   };
 }
 
@@ -191,7 +189,7 @@ function IndexLines(
   return <Answered asked={useTogether(about, questionsOf)} as={Shown} />;
 }
 
-function Shown({ about, index, covered, news }: Together<About, ReturnType<typeof questionsOf>>) {
+function Shown({ about, index, covered }: Together<About, ReturnType<typeof questionsOf>>) {
   const { feed, subject, days, by } = about;
   const { rows, lines, shown, chart } = useMemo(() => {
     const rows = index.rows.map((point) => asSentiment(subject, point));
@@ -199,8 +197,8 @@ function Shown({ about, index, covered, news }: Together<About, ReturnType<typeo
     const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
     const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
     const chart = indexChart(feed, shown, rows, covered.rows, { ...days, by });
-    return { rows, lines, shown, chart: { ...chart, lanes: lanesOf(chart, news?.rows) } };
-  }, [about, index, covered, news, address.value]);
+    return { rows, lines, shown, chart };
+  }, [about, index, covered, address.value]);
   if (rows.length === 0)
     return (
       <p class="empty">
@@ -232,8 +230,6 @@ function Shown({ about, index, covered, news }: Together<About, ReturnType<typeo
         label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
         of={index}
         notes={[
-          chart.lanes.length > 0 &&
-            `Lowest: when ${subject} had events, headlines, and headlines on events; darker is more.`,
           lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
           rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
         ]}
@@ -247,20 +243,6 @@ function Shown({ about, index, covered, news }: Together<About, ReturnType<typeo
       )}
     </>
   );
-}
-
-const laneTitles = { event: 'events', headline: 'headlines', 'event headline': 'on events' };
-
-/** Puts the news of an asset into the buckets of its index, by kind. */
-function lanesOf({ starts, by }: Chart, news: readonly Row<'news/counts'>[] = []): Chart['lanes'] {
-  const buckets = starts.map((start) => bucketText(start, by));
-  return [...groupedBy(news, ({ kind }) => kind)].map(([kind, of]) => {
-    const counts = new Map(of.map(({ at, count }) => [at, count]));
-    return {
-      title: laneTitles[kind as keyof typeof laneTitles],
-      counts: buckets.map((at) => counts.get(at) ?? 0),
-    };
-  });
 }
 
 /** The address of the headlines behind the open point of an index. */
@@ -323,10 +305,10 @@ function indexChart(
       .map((range) => ({ ...range, country, topic, match_type: line })),
   );
   const series = shown.map(({ topic, line }) => ({ country, topic, match: line }));
-  const chart = chartOf(rows, ranges, { ...asked, series, models: ['directional'], smooth: 1 });
+  const chart = chartOf(rows, ranges, { ...asked, series, model: 'directional', smooth: 1 });
   return {
     ...chart,
-    lines: chart.lines.map((line) => ({ ...line, model: 'mean' })),
+    model: 'mean',
     counted: feed === 'ticker-event-metrics' ? 'event' : 'headline',
   };
 }

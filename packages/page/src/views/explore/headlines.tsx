@@ -38,7 +38,7 @@ type Found = Together<About, ReturnType<typeof questionsOf>>;
 /** Shows the headlines of a line in a period, the latest first. */
 export function Headlines(props: { chart: Chart; selected: Selected; asOf: string | null }) {
   const { chart, selected, asOf } = props;
-  const all = chart.series.filter(({ isDifference }) => !isDifference);
+  const { lines: all } = chart;
   const series = all.find(({ key }) => key === address.value.get('of')) ?? all[0]!;
   const { country, topic, match, key, title: name, states } = series;
   const [from, to] = [selected.from, selected.to].map((at) => new Date(at).toISOString()) as [string, string];

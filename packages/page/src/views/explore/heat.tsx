@@ -62,8 +62,7 @@ function questionsOf({ from, to, by, countries, topics, matches, asOf }: About) 
 }
 
 function Shown({ about, means }: Together<About, ReturnType<typeof questionsOf>>) {
-  const { title, from, to, by, countries, inner, asOf } = about;
-  const model = about.models[0]!;
+  const { title, from, to, by, countries, inner, asOf, model } = about;
   const table = useMemo(() => tableOf(means.rows, about.topics, { from, to, by, model }), [about, means]);
   return (
     <>

@@ -1,3 +1,4 @@
+import { sum } from 'd3-array';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
@@ -17,11 +18,9 @@ import {
   largestMove,
   leadOf,
   meanAt,
-  type SeriesPoints,
   type State,
   stateWords,
   storyOfMove,
-  withDifference,
 } from '../../draw/points.ts';
 import { Sign } from '../../draw/sign.tsx';
 import { counted, number, percent, score } from '../../numbers.ts';
@@ -54,26 +53,23 @@ export function Lines({ asked, ...others }: { asked: Asked } & Pick<About, 'what
 
 function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
   const { about, means, covered, now, coveredNow } = answer;
-  const { what, by, from, to, smooth, asOf, models, changes } = about;
+  const { what, by, from, to, smooth, asOf, model, changes } = about;
   const chart = useMemo(() => {
     const series = seriesOf(about);
-    const chartFor = ({ rows }: typeof means, { rows: loaded }: typeof covered) => {
-      const chart = chartOf(rows, loaded, { ...about, series });
-      return about.difference && series.length === 2 ? withDifference(chart) : chart;
-    };
-    const then = chartFor(means, covered);
-    return now && coveredNow ? { ...then, now: chartFor(now, coveredNow) } : then;
+    const then = chartOf(means.rows, covered.rows, { ...about, series });
+    return now && coveredNow
+      ? { ...then, now: chartOf(now.rows, coveredNow.rows, { ...about, series }) }
+      : then;
   }, [about, means, covered, now, coveredNow]);
   const note = useNote(about, chart);
-  const kind = models.length > 1 ? 'directional and semantic score' : `${models[0]} score`;
   const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
   return (
     <>
       <Titled
         title={`${what}: sentiment by ${by}, ${from} to ${to}${asOf ? `, as of ${moment(asOf)} ${zone.value}` : ''}`}
       >
-        {mean} {kind} of the headlines{newsOf(about)}: +1 if all are wholly positive, −1 if all are wholly
-        negative.
+        {mean} {model} score of the headlines{newsOf(about)}: +1 if all are wholly positive, −1 if all are
+        wholly negative.
       </Titled>
       <Drawn
         chart={chart}
@@ -104,10 +100,10 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
   const stories = useAnswer(
     'sentiment/changes/stories',
     move && {
-      country: move.line.series.country,
-      topic: move.line.series.topic,
-      match_type: move.line.series.match,
-      model: move.line.model,
+      country: move.line.country,
+      topic: move.line.topic,
+      match_type: move.line.match,
+      model: chart.model,
       from: first,
       to: last,
       against: `${dayOf(before!.from)}..${dayOf(before!.to - 1)}`,
@@ -123,12 +119,12 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
 }
 
 function saidOf({ line, index, change, z, story }: MoveNote, chart: Chart): string {
-  const of = chart.series.length > 1 ? `${line.series.title}, ` : '';
+  const of = chart.lines.length > 1 ? `${line.title}, ` : '';
   const size = `${score(change, 2)}, z ${score(z, 1)}`;
   return `Largest move in standard errors: ${size} (${of}${titleOf(chart.starts[index]!, chart.by)})${story ? `, ${story}` : ''}.`;
 }
 
-function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes {
+function notesOf({ countries, topics, matches, by, smooth }: Asked): Notes {
   const all = countries.length * topics.length * matches.length;
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
@@ -137,9 +133,6 @@ function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes
     smooth > 1 &&
       by === 'day' &&
       'The band is the usual scatter: the mean of the 90 days before ± 2 standard errors, as in Briefing.',
-    band && 'The band is the mean ± 1.96 standard errors, as if headlines were independent.',
-    band && 'Reprints are not, so the true uncertainty is larger.',
-    band && `${by === 'hour' ? 'An' : 'A'} ${by} with one headline has no band.`,
   ];
 }
 
@@ -192,7 +185,7 @@ export function Drawn(props: {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
         },
-        onOpen: (index, line) => openAt(chart, index, line?.series.key),
+        onOpen: (index, line) => openAt(chart, index, line?.key),
         onChoose: (first, last, isOther) => {
           const begin = behindOf({ ...chart, smooth: 1 }, first);
           const days = `${dayOf(begin.from)}..${dayOf(behindOf(chart, last).to - 1)}`;
@@ -229,7 +222,7 @@ export function Drawn(props: {
     else if (event.key === 'End') point(end);
     else if (event.key === 'Escape') point(null);
     else if (event.key === 'Enter' && index !== undefined) {
-      const line = chart.series.find(({ behind }) => behind[index]! > 0);
+      const line = chart.lines.find(({ behind }) => behind[index]! > 0);
       openAt(chart, index, line?.key);
     } else return;
     event.preventDefault();
@@ -242,7 +235,7 @@ export function Drawn(props: {
           <div
             ref={box}
             class="canvas"
-            style={{ minHeight: `${height + 110 + 15 * chart.lanes.length}px` }}
+            style={{ minHeight: `${height + 110}px` }}
             role="application"
             // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
             tabIndex={0}
@@ -271,10 +264,6 @@ function openAt(chart: Chart, index: number, key: string | undefined): void {
   go({ at: bucketText(chart.starts[index]!, chart.by), of, days: null, pane: null });
 }
 
-function linesOf({ lines }: Chart, series: SeriesPoints): readonly Line[] {
-  return lines.filter((line) => line.series === series);
-}
-
 function ReadOut(props: { chart: Chart; index: number; left: number; width: number }) {
   const { chart, index, left, width } = props;
   const title = titleOf(chart.starts[index]!, chart.by);
@@ -284,19 +273,13 @@ function ReadOut(props: { chart: Chart; index: number; left: number; width: numb
       <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
       <table>
         <tbody>
-          {chart.series.flatMap(({ key, place }) =>
+          {chart.lines.flatMap(({ key, place }) =>
             (chart.now ? [chart, chart.now] : [chart]).map((of, time) => (
               <Read key={`${key} ${time}`} chart={of} place={place} index={index}>
                 {chart.now && <b>{['then', 'now'][time]}</b>}
               </Read>
             )),
           )}
-          {chart.lanes.map(({ title, counts }) => (
-            <tr key={title}>
-              <th scope="row">{title}</th>
-              <td class="number">{number(counts[index]!)}</td>
-            </tr>
-          ))}
         </tbody>
       </table>
     </div>
@@ -305,33 +288,26 @@ function ReadOut(props: { chart: Chart; index: number; left: number; width: numb
 
 function Read(props: { chart: Chart; place: number; index: number; children: ComponentChildren }) {
   const { chart, place, index, children } = props;
-  const series = chart.series[place]!;
-  const count = series.headlines[index]!;
-  const state = series.states[index]!;
+  const line = chart.lines[place]!;
+  const count = line.headlines[index]!;
+  const state = line.states[index]!;
   return (
     <tr>
       <th scope="row">
-        {series.title} {children}
+        {line.title} {children}
       </th>
-      {linesOf(chart, series).map((line) => (
-        <td key={line.model} class="number">
-          <span>
-            <Sign place={series.place} model={line.model} />
-            {score(meanAt(line, index))}
-          </span>{' '}
-          {typeof line.errors[index] === 'number' && <span>± {line.errors[index].toFixed(3)}</span>}
-        </td>
-      ))}
       <td class="number">
-        {count > 0 && number(series.behind[index]!)}{' '}
+        <Sign place={place} />
+        {score(meanAt(line, index))}
+      </td>
+      <td class="number">
+        {count > 0 && number(line.behind[index]!)}{' '}
         <span class="quiet">
-          {series.isDifference
-            ? 'difference'
-            : count === 0 || state !== 'covered'
-              ? stateWords(state, chart)
-              : series.behind[index] === 1
-                ? chart.counted
-                : `${chart.counted}s`}
+          {count === 0 || state !== 'covered'
+            ? stateWords(state, chart)
+            : line.behind[index] === 1
+              ? chart.counted
+              : `${chart.counted}s`}
           {count > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
         </span>
       </td>
@@ -340,22 +316,19 @@ function Read(props: { chart: Chart; place: number; index: number; children: Com
 }
 
 function Legend({ chart }: { chart: Chart }) {
-  const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
-  const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
+  const has = (state: State) => chart.lines.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
   return (
     <div
-      class={chart.series.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
+      class={chart.lines.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
     >
-      {chart.series.map((series) => (
-        <span key={series.key}>
-          {linesOf(chart, series).map(({ model }) => (
-            <Sign key={model} place={series.place} model={model} />
-          ))}
-          <b class="name">{series.title}</b> <span class="quiet">{summaryOf(chart, series)}</span>
+      {chart.lines.map((line) => (
+        <span key={line.key}>
+          <Sign place={line.place} />
+          <b class="name">{line.title}</b> <span class="quiet">{summaryOf(chart, line)}</span>
         </span>
       ))}
-      {isGap && (
+      {(has('missing') || has('incomplete')) && (
         <span class="quiet">
           <Swatch kind="hatched" />
           not loaded, or not complete yet
@@ -371,21 +344,17 @@ function Legend({ chart }: { chart: Chart }) {
   );
 }
 
-function summaryOf(chart: Chart, series: SeriesPoints): string {
-  if (series.isDifference) return 'difference';
-  const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
-  const means = linesOf(chart, series).map(({ means, counts, model }) => {
-    const scored = counts.reduce((sum, count) => sum + count, 0);
-    const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * counts[index]!, 0);
-    const mean = score(scored > 0 ? sum / scored : null);
-    return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
-  });
-  const gaps = gapsOf(chart, series);
-  if (headlines > 0) return [means.join(', '), `${number(headlines)} ${chart.counted}s`, ...gaps].join(' · ');
-  return series.states.some(isLoaded) ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
+function summaryOf(chart: Chart, line: Line): string {
+  const { headlines, means, counts, states } = line;
+  const gaps = gapsOf(chart, line);
+  if (sum(headlines) === 0)
+    return states.some(isLoaded) ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
+  const scored = sum(counts);
+  const mean = scored > 0 ? sum(means, (mean, index) => (mean ?? 0) * counts[index]!) / scored : null;
+  return [score(mean), `${number(sum(headlines))} ${chart.counted}s`, ...gaps].join(' · ');
 }
 
-function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
+function gapsOf({ by }: Chart, { states }: Line): string[] {
   const count = (state: string, what: string) => {
     const buckets = states.filter((one) => one === state).length;
     return buckets === 0 ? [] : [`${counted(buckets, by)} ${what}`];

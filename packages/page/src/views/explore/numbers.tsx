@@ -20,34 +20,23 @@ export function Numbers({ chart }: { chart: Chart }) {
             by: (index) => index,
             show: (index) => <span class="nowrap">{titleOf(chart.starts[index]!, chart.by)}</span>,
           },
-          ...[...chart.lines, ...(chart.now?.lines ?? [])].flatMap((line) => {
-            const title = `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`;
-            const hasBand = line.errors.some((error) => error !== null);
-            const mean: Column<number> = {
-              title,
+          ...[...chart.lines, ...(chart.now?.lines ?? [])].map(
+            (line): Column<number> => ({
+              title: `${line.title} ${chart.model}${chart.now?.lines.includes(line) ? ' now' : ''}`,
               kind: 'number',
               by: (index) => meanAt(line, index),
               show: (index) => score(meanAt(line, index)),
-            };
-            const error: Column<number> = {
-              title: `${title} ±`,
+            }),
+          ),
+          ...chart.lines.map(
+            ({ title, behind, states: of }): Column<number> => ({
+              title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
               kind: 'number',
-              by: (index) => line.errors[index]!,
-              show: (index) => line.errors[index]?.toFixed(3),
-            };
-            return hasBand ? [mean, error] : [mean];
-          }),
-          ...chart.series
-            .filter(({ isDifference }) => !isDifference)
-            .map(
-              ({ title, behind, states: of }): Column<number> => ({
-                title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
-                kind: 'number',
-                by: (index) => behind[index]!,
-                show: (index) =>
-                  `${number(behind[index]!)} ${of[index] === 'covered' ? '' : stateWords(of[index]!, chart)}`,
-              }),
-            ),
+              by: (index) => behind[index]!,
+              show: (index) =>
+                `${number(behind[index]!)} ${of[index] === 'covered' ? '' : stateWords(of[index]!, chart)}`,
+            }),
+          ),
         ]}
       />
     </div>
