@@ -9,7 +9,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 
 /** What the page asks for Briefing and Pipeline whatever is loaded. */
-const asked = 'feeds series origin jobs causes checks arrival requests moments briefing/rewritten'.split(' ');
+const asked = 'feeds series origin jobs causes checks requests moments briefing/rewritten'.split(' ');
 
 /**
  * Returns the state of a warehouse as one HTML file that needs no server: the page, with the answers of Briefing and Pipeline. Its

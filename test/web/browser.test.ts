@@ -12,7 +12,6 @@ import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { ageWindowsIn, aWindowIn, changeWindowsIn, sqlIn, uncoverIn } from '../support/warehouse-state.ts';
-import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
 import {
   asked,
   axeFindings,
@@ -307,9 +306,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
 });
 
 describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, () => {
-  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
-
-  it('has what the service rescored in Changes, and how late its headlines arrive in Pipeline', async () => {
+  it('has what the service rescored in Changes', async () => {
     await using built = await aBuiltPage();
     await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
     const { db } = built.warehouse;
@@ -317,10 +314,6 @@ describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, ()
     await runBackfill({ ...run, aroundPage: scoredBy('3.1') });
     const plan = { fullRefresh: true, retryRefused: false };
     const { totals, loadId } = await runBackfill({ ...run, plan, aroundPage: scoredBy('3.2') });
-    const rows = [hoursAgo(3), hoursAgo(2), hoursAgo(1)].map((published_at, at) =>
-      aRow({ headline_id: idOf(at), published_at, source: hostile }),
-    );
-    await upsert(db, rows, { isBackfilled: false });
     await sqlIn(db)`update gmsi.loads set started_at = started_at - interval '1 day'`;
 
     const look = { viewport: { width: 1280, height: 900 } };
@@ -335,14 +328,6 @@ describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, ()
     await changes.getByRole('link', { name: 'Compare as it was known before' }).click();
     await countOf(changes.getByText('New scores, not news')).toBe(0);
     expect(new URL(changes.url()).searchParams.get('as_of')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
-    const today = await open('view=pipeline', 'Arrival', look, built.served.url);
-    const table = today.locator('section', {
-      has: today.getByRole('heading', { name: 'Arrival' }),
-    });
-    await expect(table.locator('tbody tr').allInnerTexts()).resolves.toEqual([
-      expect.stringMatching(/^<img src=x.*\t3\t2 h\t2 h 5[89] min$/),
-    ]);
-    await expectGoodLooks(today);
   });
 });
 
@@ -851,13 +836,13 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     for (let presses = 0; presses < 3; presses++) await page.keyboard.press('ArrowLeft');
     await expect.poll(() => asked('as_of')[0]! < now!).toBe(true);
     await expectFocus(slider);
-    await page.getByRole('combobox', { name: 'Named moment' }).selectOption('paper-2026: as submitted');
-    await expect.poll(() => asked('as_of')).toEqual(['2026-10-01T12:00:00.000000Z']);
-    await page.goto(page.url().replace('2026-10-01T12%3A00%3A00.000000Z', 'paper-2026'));
+    // The field takes a name, which it suggests, a day, which counts to its end, and a moment.
+    const field = page.getByLabel('Day, moment (UTC) or name');
+    await expect.poll(() => page.locator('datalist option').getAttribute('value')).toBe('paper-2026');
+    await field.fill('paper-2026');
+    await page.keyboard.press('Enter');
     await page.getByText(/this warehouse knew on 2026-10-01/).waitFor();
     expect(asked('as_of')).toEqual(['paper-2026']);
-    // The field takes a name, a day, which counts to its end, and a moment.
-    const field = page.getByLabel('Day, moment (UTC) or name');
     await expect.poll(() => field.inputValue()).toBe('paper-2026');
     for (const [typed, means] of [
       ['2026-10-05', '2026-10-05T23:59:59Z'],

@@ -38,7 +38,6 @@ export class Refusal extends Error {
   }
 }
 
-/** True while the server wants a token. */
 export const wantsToken = signal(false);
 
 /** On a standby, the time up to which the latest answer has everything. */
@@ -87,7 +86,6 @@ export async function showToken(token: string): Promise<string | undefined> {
  * nothing is asked: each answer would have to be asked for again with the first state.
  */
 const warehouseState = signal<string | undefined>(undefined);
-/** True while the server reports changes. */
 export const isLive = signal(false);
 
 export function followChanges(): void {
@@ -151,6 +149,8 @@ export type Together<About, Asks> = { readonly about: About } & {
   readonly [Name in keyof Asks]: AnswerTo<Asks[Name]>;
 };
 type AnswerTo<One> = One extends Question<infer Of> ? Answer<Of> : undefined;
+/** The same, by the function that makes the questions. */
+export type AnswersTo<Ask> = Ask extends (about: infer About) => infer Asks ? Together<About, Asks> : never;
 
 /**
  * Asks several questions at once. Their answers come together, with what they are about, so that no picture is made of the

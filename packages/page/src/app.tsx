@@ -31,7 +31,6 @@ function toView(view: View) {
   return { view, from: null, to: null, country: null, topic: null, ...shown.get(view) };
 }
 
-/** The page shows the view that the address names. */
 export function App() {
   const current = chosen('view', views);
   const Shown = views[current];

@@ -1,12 +1,10 @@
-import { Fragment, type TargetedKeyboardEvent } from 'preact';
+import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { useAnswer } from './api.ts';
 import { findNames, type Named } from './loader.ts';
 import { namesOf, type Row } from './rows.ts';
 
 export interface Choice extends Named {
-  /** How it is shown; by default by code and name. */
-  readonly title?: string;
   /** Shown, but not searched. */
   readonly note?: string;
 }
@@ -18,11 +16,12 @@ function choicesOf(
   loaded: readonly string[],
 ): Choice[] {
   const names = namesOf(listed, kind);
-  return [...new Set([...loaded, ...names.keys()])].map((code) => {
+  const all = [...new Set([...loaded, ...names.keys()])].map((code) => {
     const note = loaded.includes(code) ? '' : 'not loaded';
     const name = names.get(code) ?? undefined;
     return kind === 'country' ? { code, name, note } : { code, group: name, note };
   });
+  return all.toSorted((a, b) => (a.group ?? '').localeCompare(b.group ?? ''));
 }
 
 /** Returns the choices of headlines, and what of them was requested. */
@@ -86,17 +85,9 @@ export function Choose(props: {
   const id = useId();
   const findBy = (words: string) =>
     words.trim() === ''
-      ? choices.toSorted(
-          (a, b) => Number(first.includes(b.code)) - Number(first.includes(a.code)) || byGroup(a, b),
-        )
+      ? choices.toSorted((a, b) => Number(first.includes(b.code)) - Number(first.includes(a.code)))
       : findNames(choices, words);
   const found = findBy(words);
-  const beginsGroup = (index: number) => {
-    const [before, one] = [found[index - 1], found[index]!];
-    return (
-      one.group && !first.includes(one.code) && (one.group !== before?.group || first.includes(before.code))
-    );
-  };
   const choose = (next: string[]) => {
     // What was typed is done; without words, more may be chosen from the list.
     if (words !== '' || atMost === 1) setOpen(false);
@@ -108,7 +99,7 @@ export function Choose(props: {
     if (chosen.includes(code)) choose(chosen.filter((one) => one !== code));
     else choose(atMost === 1 ? [code] : [...chosen, code]);
   };
-  // All that fit, such as each topic of inflation.
+  // All that fit, such as each topic of a category that is typed.
   const all =
     words.trim() !== '' && found.length > 1 && found.length <= atMost ? found.map(({ code }) => code) : [];
   useEffect(() => {
@@ -148,16 +139,16 @@ export function Choose(props: {
         <span class="quiet">{label}</span>
         {isSeveral &&
           chosen.slice(0, mostChips).map((code) => {
-            const { name, title = code } = choices.find((one) => one.code === code) ?? {};
+            const name = choices.find((one) => one.code === code)?.name ?? code;
             return (
               <button
                 key={code}
                 type="button"
                 class="chip"
-                title={name ?? title}
+                title={name}
                 onClick={() => choose(chosen.filter((one) => one !== code))}
               >
-                <span>{title}</span>
+                <span>{code}</span>
                 <span class="quiet" aria-hidden="true">
                   ×
                 </span>
@@ -210,31 +201,27 @@ export function Choose(props: {
               only these {all.length}
             </button>
           )}
-          {found.map(({ code, name, title, group, note }, index) => (
-            <Fragment key={code}>
-              {words === '' && beginsGroup(index) && (
-                <Group {...{ choices, group: group!, atMost }} onChoose={choose} />
-              )}
-              {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to */}
-              <div
-                id={`${id}-${index}`}
-                role="option"
-                tabIndex={-1}
-                aria-selected={chosen.includes(code)}
-                class={index === active ? 'row tight active' : 'row tight'}
-                onPointerDown={(event) => event.preventDefault()}
-                onClick={() => flip(code)}
-              >
-                <span>
-                  {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                  <span class="tick" aria-hidden="true">
-                    {chosen.includes(code) && '✓'}
-                  </span>
-                  {title ?? [code, name].filter(Boolean).join(' ')}
+          {found.map(({ code, name, group, note }, index) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
+            <div
+              key={code}
+              id={`${id}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={chosen.includes(code)}
+              class={index === active ? 'row tight active' : 'row tight'}
+              onPointerDown={(event) => event.preventDefault()}
+              onClick={() => flip(code)}
+            >
+              <span>
+                {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
+                <span class="tick" aria-hidden="true">
+                  {chosen.includes(code) && '✓'}
                 </span>
-                <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
-              </div>
-            </Fragment>
+                {[code, name].filter(Boolean).join(' ')}
+              </span>
+              <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
+            </div>
           ))}
           {found.length === 0 && (
             <div class="quiet">{choices.length === 0 ? 'loading' : 'nothing is called so'}</div>
@@ -243,25 +230,4 @@ export function Choose(props: {
       )}
     </div>
   );
-}
-
-/** Orders choices by their group; without one, they stay as they are. */
-function byGroup(a: Choice, b: Choice): number {
-  return (a.group ?? '').localeCompare(b.group ?? '');
-}
-
-/** Names the group of the choices that follow, and chooses what is loaded of it at once. */
-function Group(props: {
-  choices: readonly Choice[];
-  group: string;
-  atMost: number;
-  onChoose: (chosen: string[]) => void;
-}) {
-  const { choices, group, atMost, onChoose } = props;
-  const of = choices.filter((one) => one.group === group && !one.note).map(({ code }) => code);
-  return of.length > 1 && of.length <= atMost ? (
-    <button type="button" class="flat" tabIndex={-1} onClick={() => onChoose(of)}>
-      only {group}, all {of.length}
-    </button>
-  ) : null;
 }

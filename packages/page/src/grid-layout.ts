@@ -1,4 +1,3 @@
-/** Where something is in a grid. */
 export interface Place {
   readonly row: number;
   readonly column: number;
@@ -36,7 +35,6 @@ export const bandRows = 8;
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
 export const letter = 6.6;
 
-/** Returns the layout that fills a width. */
 export function layoutOf(
   rows: readonly GridRow[],
   columns: readonly GridColumn[],

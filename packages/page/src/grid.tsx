@@ -14,7 +14,6 @@ import {
 } from './grid-layout.ts';
 import { Tip, useWidth } from './parts.tsx';
 
-/** How marks are drawn. */
 const looks = {
   frame: { stroke: 'var(--failed)' },
   up: { fill: 'var(--ink)' },
@@ -199,7 +198,6 @@ export function Grid(props: {
   );
 }
 
-/** A pattern of thin diagonal lines, by the id `hatch`. */
 function Hatching() {
   return (
     <pattern id="hatch" width={5} height={5} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">

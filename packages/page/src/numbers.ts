@@ -1,11 +1,9 @@
 const whole = new Intl.NumberFormat('en-US');
 
-/** Writes a count with separated thousands. */
 export function number(count: number): string {
   return whole.format(count);
 }
 
-/** Writes how many there are of something. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }

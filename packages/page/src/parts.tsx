@@ -1,5 +1,5 @@
-import type { ComponentChildren, ComponentType, CSSProperties, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, ComponentType, RefObject } from 'preact';
+import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import type { Asked, Refusal } from './api.ts';
 import { report } from './report.ts';
@@ -176,29 +176,19 @@ export function Controls(props: {
 /** A control that says what is chosen, and opens to change it. */
 export function Chip(props: { label: string; title: string; children: ComponentChildren }) {
   const { label, title, children } = props;
-  const button = useRef<HTMLButtonElement>(null);
   const id = useId();
   return (
     <>
-      <button ref={button} type="button" aria-label={`${label}: ${title}`} popovertarget={id}>
+      <button type="button" aria-label={`${label}: ${title}`} popovertarget={id}>
         {title} <span class="quiet">▾</span>
       </button>
-      <div
-        class="below"
-        id={id}
-        popover="auto"
-        onBeforeToggle={({ currentTarget }) => {
-          const { left, bottom } = button.current!.getBoundingClientRect();
-          currentTarget.style.inset = `${bottom + scrollY + 4}px auto auto ${left + scrollX}px`;
-        }}
-      >
+      <div class="below" id={id} popover="auto">
         {children}
       </div>
     </>
   );
 }
 
-/** Says what is seen, above it and in its picture. */
 export function Titled({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <header class="headline">
@@ -234,6 +224,8 @@ export function Field(props: {
   size?: number;
   placeholder?: string;
   title?: string;
+  /** The id of a list of suggestions. */
+  list?: string;
 }) {
   const { label, value, onEnter, ...look } = props;
   const [typed, setTyped] = useState<string>();
@@ -243,6 +235,7 @@ export function Field(props: {
     <>
       <input
         {...look}
+        type="text"
         aria-label={label}
         value={typed ?? value}
         onInput={(event) => {
@@ -342,7 +335,7 @@ export function Select(props: {
       {title && <span class="quiet">{title}</span>}
       <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {values.map(([value, title]) => (
-          <option key={value} value={value} disabled={value === ''}>
+          <option key={value} value={value}>
             {title}
           </option>
         ))}
@@ -367,50 +360,21 @@ export function SignedBar({ value }: { value: number }) {
   );
 }
 
-/** Draws a part of a whole. @param parts what is drawn, if it is more than the part */
-export function Meter(props: {
-  label: string;
-  now: number;
-  all: number;
-  kind?: string;
-  parts?: readonly (CSSProperties | false)[];
-}) {
-  const { label, now, all, kind = 'meter' } = props;
-  const most = Math.max(1, all);
-  const { parts = [{ background: 'var(--covered)', width: `${(now / most) * 100}%` }] } = props;
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently
-    <span
-      class={`bar ${kind}`}
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={most}
-      aria-valuenow={Math.min(now, most)}
-    >
-      {parts.map((style, place) => style && <span key={place} style={style} />)}
-    </span>
-  );
-}
-
 /** Chooses one of a few values, and writes it into the address. */
 export function Switch<Value extends string>(props: {
   label: string;
   title?: string;
   name: string;
   value: Value;
-  /** Titles by value; pairs if values are numbers, which an object would sort. */
-  values: Readonly<Partial<Record<Value, string>>> | readonly (readonly [Value, string])[];
-  /** What else changes in the address. */
+  values: Readonly<Record<Value, string>>;
   others?: Parameters<typeof go>[0];
 }) {
   const { label, title, name, value, values, others } = props;
-  const pairs = Array.isArray(values) ? values : Object.entries(values);
   return (
     <fieldset class="switch">
       <legend class="hidden">{label}</legend>
       {title && <span class="quiet">{title}</span>}
-      {(pairs as [Value, string][]).map(([one, title]) => (
+      {(Object.entries(values) as [Value, string][]).map(([one, title]) => (
         <button
           key={one}
           type="button"
@@ -427,7 +391,6 @@ export function Switch<Value extends string>(props: {
 /** Shows words beside a part of a picture, on the side with room, so that they stay within the picture. */
 export function Tip(props: {
   at: { left: number; top: number; width: number; height: number };
-  /** The size of the picture. */
   within: { width: number; height: number };
   children: ComponentChildren;
 }) {

@@ -2,9 +2,7 @@ import type { Answer } from './loader.ts';
 
 /** What the file of `gmsi serve --html` contains in the place of a server. */
 interface Report {
-  /** For a person. */
   readonly warehouse: string;
-  /** When it was written, as ISO 8601. */
   readonly at: string;
   /** By the address of the question. */
   readonly answers: Readonly<Record<string, Answer>>;

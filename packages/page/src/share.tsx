@@ -81,7 +81,6 @@ function titleOf(element: HTMLElement): string {
   return heading?.textContent ?? chosen.join(' · ');
 }
 
-/** The ways to share an answer. */
 function Ways({ answer, title, chart, from }: Omit<Sharing, 'of'> & { answer: Answer; title: string }) {
   const { path, parameters } = answer;
   const named = titleWith(
@@ -140,7 +139,6 @@ function Ways({ answer, title, chart, from }: Omit<Sharing, 'of'> & { answer: An
   );
 }
 
-/** Returns a title with what else was asked. */
 function titleWith(title: string, { feed, country, topic, from, to }: Answer['parameters']): string {
   const isNew = (one: unknown) => Boolean(one) && !title.includes(String(one));
   const days = [from, to].filter((day) => isDay(String(day)) && isNew(day)).join(' to ');
@@ -163,7 +161,6 @@ function fixedLink({ parameters, asOf }: Answer, from: string | undefined): stri
   return new URL(addressWith(Object.fromEntries(values)), location.href).href;
 }
 
-/** Code that reads the answer, to copy. */
 function Code({ answer }: { answer: Answer }) {
   const codes = { pandas, R, SQL };
   const [shown, show] = useState<keyof typeof codes>('pandas');

@@ -7,7 +7,6 @@ import { Scroll } from './parts.tsx';
 /** Makes a button of a title that shows what is below the row, and hides it again. */
 type Unfold = (title: ComponentChildren) => ComponentChildren;
 
-/** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
   /** `number` is aligned to the right and sorted from the largest; `head` names its row; others are classes. */
@@ -27,9 +26,7 @@ export function Table<Row>(props: {
   keyOf: (row: Row) => string | number;
   /** The parameter of the address that names the sorted column, with `-` before it if turned round. */
   sort?: string;
-  /** How many rows are shown at first. */
   first?: number;
-  /** Returns what is shown below a row. */
   detail?: (row: Row) => ComponentChildren;
   /** True if that is only shown once the row is unfolded. */
   isFolded?: boolean;

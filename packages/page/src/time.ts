@@ -1,7 +1,6 @@
 import { computed } from '@preact/signals';
 import { address } from './address.ts';
 
-/** Milliseconds of a day (UTC). */
 export const aDay = 86_400_000;
 
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -74,7 +73,6 @@ export function plusDays(day: string, days: number): string {
   return dayOf(Date.parse(day) + days * aDay);
 }
 
-/** Counts the days from one to another, inclusive. */
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / aDay + 1;
 }

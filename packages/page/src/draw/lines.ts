@@ -126,7 +126,6 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
       ...(by === 'week' && weekly(starts)),
     } satisfies uPlot.Axis,
     yAxis: { ...axis, size: axisWidth, space: 36, gap: 6 } satisfies uPlot.Axis,
-    /** The plots of means. */
     tops: [] as uPlot[],
     /** The plot under the pointer; the others follow its cursor. */
     pointed: undefined as uPlot | undefined,
@@ -203,8 +202,7 @@ function layersOf(
     values: line.bands.map((band, index) =>
       line.values[index] === undefined ? undefined : (band?.[side] ?? null),
     ),
-    // Shows the edges of a point that has no neighbour to share a band with.
-    look: { points: { show: true, size: 4, fill: stroke, filter: alone } },
+    look: { points: { show: false } },
   });
   const buckets = line.means.map((mean, index) =>
     isLoaded(line.states[index]!) ? (mean ?? undefined) : null,
@@ -281,7 +279,6 @@ function plotOfMeans(
   );
 }
 
-/** Plots the headlines of all series as bars. */
 function plotOfCounts({ chart, colours, shown: { width }, timeAxis, yAxis, plot }: Sheet): uPlot {
   const paths = uPlot.paths.bars!({ size: [0.85, 40], align: 0 });
   return plot(
@@ -312,7 +309,6 @@ function plotOfCounts({ chart, colours, shown: { width }, timeAxis, yAxis, plot 
   );
 }
 
-/** Opens the bucket that is clicked. */
 function openByClick(sheet: Sheet, plots: readonly uPlot[]) {
   const { chart, heard, isApart, tops } = sheet;
   for (const plot of plots) {
@@ -373,7 +369,6 @@ function pointsOf(place: number | null): uPlot.Series.Points.Filter {
   };
 }
 
-/** Returns the points of a line as markers. */
 function marksOf({ place }: Line): uPlot.Series.Points.PathBuilder {
   const marker = new Path2D(markers[lookAt(place)]);
   return (plot, of, first, last, chosen) => {

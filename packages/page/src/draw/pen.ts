@@ -7,7 +7,6 @@ import { type Chart, isLoaded, type Line, type Move, meanAt } from './points.ts'
 /** Colours of the style sheet that are drawn with, besides those of lines. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
 
-/** Words about a point of a line. */
 export interface Note extends Move {
   readonly text: string;
 }
@@ -55,7 +54,6 @@ export function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly Line
   }
 }
 
-/** Shades days. */
 export function drawDays({ context, colours, x, ...pen }: Pen, text: string | null, ink: 'accent' | 'quiet') {
   const days = readDays(text);
   if (!days) return;
@@ -76,7 +74,6 @@ export function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: 
   context.fillRect(Math.round(x(open)), pen.top, Math.max(1, 2 * pixel), pen.height);
 }
 
-/** Names what an axis counts, above it. */
 export function drawUnit({ context, colours, pixel, left, top, write }: Pen, unit: string) {
   context.fillStyle = colours.quiet;
   write(unit, left - 46 * pixel, top - 11 * pixel);

@@ -51,7 +51,6 @@ export function stateWords(state: State, { by, from, to }: Pick<Chart, 'by' | 'f
   return { covered: 'no news', incomplete: 'not complete', missing: 'not loaded' }[state];
 }
 
-/** A series over time, bucket by bucket. */
 export interface Line extends SeriesKey {
   readonly key: string;
   readonly title: string;
@@ -82,7 +81,6 @@ export interface Chart {
   readonly lines: readonly Line[];
   readonly model: Model | 'mean';
   readonly smooth: number;
-  /** What is counted. */
   readonly counted: 'headline' | 'event';
   /** The same lines as they are known now, if this is a chart of a past moment. */
   readonly now?: Chart;
@@ -98,7 +96,6 @@ export interface ChartAsked {
   readonly smooth: number;
 }
 
-/** Puts rows into the buckets of a period. */
 export function chartOf(
   rows: readonly SentimentRow[],
   covered: readonly CoveredRow[],
@@ -189,7 +186,6 @@ function usualScatter({ count, sum, squares, rows }: ReturnType<typeof scoresOf>
   return [middle - aside, middle + aside] as const;
 }
 
-/** A move of a line from one bucket to the next. */
 export interface Move {
   readonly line: Line;
   readonly index: number;
@@ -224,7 +220,6 @@ export function largestMove({ lines }: Chart): Move | undefined {
   return greatest(moves, ({ z }) => Math.abs(z));
 }
 
-/** The least share of a move that a story must have to be named with it. */
 const leastShare = 1 / 3;
 
 /** Returns the story that did most of a move, with its share; none that was news before, or that did less than a third. */
@@ -257,7 +252,6 @@ export function changeAt(
   return isSame && then.behind[index] === later.behind[index] ? undefined : 'changed';
 }
 
-/** Groups rows by the key of their series. */
 export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
   rows: readonly One[],
 ): Map<string, readonly [One, ...One[]]> {
@@ -313,7 +307,6 @@ function titlesOf(series: readonly SeriesKey[]): string[] {
   );
 }
 
-/** Returns the headlines of all lines by bucket. */
 export function allHeadlines({ lines, starts }: Pick<Chart, 'lines' | 'starts'>): number[] {
   return starts.map((_, index) => sum(lines, ({ headlines }) => headlines[index]));
 }

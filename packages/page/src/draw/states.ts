@@ -2,7 +2,6 @@
 export const states = ['covered', 'settling', 'running', 'pending', 'failed', 'refused'] as const;
 export type State = (typeof states)[number];
 
-/** The title and the meaning of each state. */
 export const stateTitles: Readonly<Record<State | 'never', readonly [title: string, meaning: string]>> = {
   covered: ['covered', 'Loaded completely, and not expected to change.'],
   settling: ['settling', 'Loaded, but it was not over then or may still change: sync loads it again.'],

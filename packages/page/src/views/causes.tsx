@@ -3,7 +3,6 @@ import type { Row } from '../rows.ts';
 import { Table } from '../table.tsx';
 import { Copied, costOf } from './commands.tsx';
 
-/** Shows what is wrong: job and cause, why, and the command that cures it with its cost. */
 export function Causes({ causes }: { causes: readonly Row<'causes'>[] }) {
   if (causes.length === 0) return null;
   return (

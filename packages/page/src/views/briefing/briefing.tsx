@@ -1,5 +1,5 @@
 import { address } from '../../address.ts';
-import { type Answering, question, type Together, useAnswer, useTogether } from '../../api.ts';
+import { type Answering, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { Spark } from '../../draw/spark.tsx';
 import { completeTo } from '../../loader.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
@@ -11,7 +11,7 @@ import { type Column, Table } from '../../table.tsx';
 import { aDay, isDay, moment, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
-import { MomentField, UnknownMoment } from '../explore/as-of.tsx';
+import { MomentField, UnknownMoment, useMoments } from '../explore/as-of.tsx';
 import { asOfIn, feed } from '../explore/asked.ts';
 import { HeadlineText } from '../explore/headlines.tsx';
 import { World } from './world.tsx';
@@ -25,8 +25,7 @@ export function Briefing() {
   const jobs = useAnswer('jobs', {}, 5, 60);
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const { newest } = daysOfFeeds(loaded);
-  const moments = useAnswer('moments', {}, 300).answer?.rows;
-  const named = moments ?? [];
+  const named = useMoments() ?? [];
   const asked = address.value.get('to') ?? '';
   // The current day is not over. A report has only what was asked for it.
   const yesterday = plusDays(report ? report.at.slice(0, 10) : today(), -1);
@@ -38,13 +37,13 @@ export function Briefing() {
   return (
     <>
       <Problems of={[feeds, causes, jobs]} />
-      {!report && <UnknownMoment named={moments} />}
+      {!report && <UnknownMoment />}
       <div class="row">
         {asOf === null && <Complete jobs={jobs} causes={causes} />}
         {!report && newest && (
           <span class="row end">
             <span class="quiet">as of</span>
-            <MomentField at={asOf ? Date.parse(asOf) : null} named={named} />
+            <MomentField at={asOf ? Date.parse(asOf) : null} />
           </span>
         )}
       </div>
@@ -59,12 +58,7 @@ export function Briefing() {
   );
 }
 
-interface About {
-  readonly to: string;
-  readonly asOf: string | null;
-}
-
-function questionsOf({ to, asOf }: About) {
+function questionsOf({ to, asOf }: { readonly to: string; readonly asOf: string | null }) {
   return {
     briefing: question('briefing', { to, as_of: asOf }),
     rewritten: question('briefing/rewritten', { as_of: asOf }),
@@ -72,11 +66,11 @@ function questionsOf({ to, asOf }: About) {
   };
 }
 
-type Found = Together<About, ReturnType<typeof questionsOf>>;
+type Found = AnswersTo<typeof questionsOf>;
 
 function Shown(answer: Found) {
   return (
-    <div class="briefing">
+    <div class="sides">
       <Moved {...answer} />
       <div>
         <Rewritten {...answer} />
@@ -133,7 +127,9 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
     {
       title: 'change',
       kind: 'number',
-      show: ({ change }) => <b class={change! < 0 ? 'down' : 'up'}>{score(change, 2)}</b>,
+      show: ({ change }) => (
+        <b style={{ color: `var(--${change! < 0 ? 'negative' : 'positive'})` }}>{score(change, 2)}</b>
+      ),
     },
     {
       title: '14 weeks',
@@ -163,7 +159,7 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
       ) : (
         <Table
           label="Table of moves"
-          kind="small moved"
+          kind="small"
           rows={moves}
           columns={columns}
           keyOf={({ country, topic }) => `${country} ${topic}`}

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { Field, Problem, Select } from '../../parts.tsx';
+import { Field, Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, isDay, moment, momentIn, zone } from '../../time.ts';
 import { asOfIn, feed } from './asked.ts';
@@ -30,8 +30,14 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
+/** Returns the moments that have a name; `undefined` until it is answered. */
+export function useMoments(): readonly Row<'moments'>[] | undefined {
+  return useAnswer('moments', {}, 300).answer?.rows;
+}
+
 /** Says that the address has a moment that is none: what is shown is known now. */
-export function UnknownMoment({ named }: { named: readonly Row<'moments'>[] | undefined }) {
+export function UnknownMoment() {
+  const named = useMoments();
   const given = address.value.get('as_of');
   if (!given || !named || asOfIn(named)) return null;
   const error = { message: `No moment is named "${given}".`, hint: 'This shows what is known now.' };
@@ -39,7 +45,9 @@ export function UnknownMoment({ named }: { named: readonly Row<'moments'>[] | un
 }
 
 /** Chooses a moment by what is typed, by its name, or now. @param props.at milliseconds; `null` for now */
-export function MomentField({ at, named }: { at: number | null; named: readonly Row<'moments'>[] }) {
+export function MomentField({ at }: { at: number | null }) {
+  const named = useMoments() ?? [];
+  const id = useId();
   const own = named.find((one) => Date.parse(one.at) === at);
   return (
     <>
@@ -48,6 +56,7 @@ export function MomentField({ at, named }: { at: number | null; named: readonly 
         label={`Day, moment (${zone.value}) or name`}
         title={`A day (its end, UTC), a moment (${zone.value}, or with an offset: 16:00-05:00, 16:00Z) or the name of one`}
         placeholder="a day, moment or name"
+        list={id}
         value={at === null ? '' : (own?.name ?? moment(at, true))}
         onEnter={(text) => {
           const chosen = text === '' ? null : readMoment(text, named, Date.now());
@@ -56,17 +65,13 @@ export function MomentField({ at, named }: { at: number | null; named: readonly 
           return void go({ as_of: chosen });
         }}
       />
-      {named.length > 0 && (
-        <Select
-          label="Named moment"
-          value={own?.at ?? ''}
-          values={[
-            ['', 'named …'],
-            ...named.map(({ name, at, note }) => [at, note ? `${name}: ${note}` : name] as const),
-          ]}
-          onChange={(as_of) => go({ as_of })}
-        />
-      )}
+      <datalist id={id}>
+        {named.map(({ name, note }) => (
+          <option key={name} value={name}>
+            {note}
+          </option>
+        ))}
+      </datalist>
       <button type="button" aria-disabled={at === null} onClick={() => go({ as_of: null })}>
         Back to now
       </button>
@@ -80,7 +85,7 @@ export function MomentField({ at, named }: { at: number | null; named: readonly 
  */
 export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean }) {
   const first = useKnown()?.first_at;
-  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
+  const named = useMoments() ?? [];
   const loads = useAnswer('loads', { limit: 500 }, 30).answer?.rows ?? [];
   const [now] = useState(Date.now);
   const [slid, setSlid] = useState<number>();
@@ -117,11 +122,11 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
           )}
         </span>
         <span class="row end">
-          <MomentField {...{ named }} at={isNow ? null : at} />
+          <MomentField at={isNow ? null : at} />
         </span>
       </div>
       <div class="slider">
-        <span
+        <div
           class="ticks"
           role="img"
           aria-label={`${changed.length} of the last ${loads.length} loads changed something`}
@@ -133,7 +138,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
               style={{ left: `${Math.max(0, (100 * (Date.parse(ended_at) - oldest)) / spanned)}%` }}
             />
           ))}
-        </span>
+        </div>
         <input
           type="range"
           aria-label="Moment"
@@ -147,8 +152,10 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
             go({ as_of: chosen === undefined ? null : textOf(chosen) }, 'replace');
           }}
         />
-        <span class="quiet small">{moment(oldest)}</span>
-        <span class="quiet small end">{newest === now ? 'now' : moment(newest)}</span>
+        <div class="row quiet small">
+          {moment(oldest)}
+          <span class="end">{newest === now ? 'now' : moment(newest)}</span>
+        </div>
       </div>
     </div>
   );

@@ -10,7 +10,6 @@ export const feed = 'gmsi-headlines';
 /** As many lines as people can distinguish. */
 export const mostLines = 12;
 
-/** What changes are ranked by, and what a period is compared with. */
 export const kinds = { series: 'series', country: 'countries', topic: 'topics' };
 export const againsts: Readonly<Record<string, string>> = {
   quarter: '90 days before',
@@ -18,15 +17,9 @@ export const againsts: Readonly<Record<string, string>> = {
   year: 'a year earlier',
 };
 export const models = { directional: 'directional', semantic: 'semantic' };
-export const spans = [
-  ['none', 'none'],
-  ['7', '7 days'],
-  ['28', '28 days'],
-] as const;
-type Span = (typeof spans)[number][0];
+export const spans = { 7: '7 days', 28: '28 days', none: 'none' };
 export const matches = { COMBINED: 'combined', DOMESTIC: 'domestic', INTERNATIONAL: 'international' };
 
-/** What Explore is asked, from its address. */
 export type Asked = ReturnType<typeof askedFor>;
 
 /** Reads the address. The result has no country or topic if nothing is loaded and none is chosen. */
@@ -54,8 +47,7 @@ export function askedFor(usual: {
   const matches = texts('match_type', usual.match).slice(0, isLines ? undefined : 1);
   const by = chosen<Bucket>('by', buckets, usualBucket(daysBetween(from, to)));
   // Of a month, the days up to its end are most of it or more.
-  const smoothing =
-    by === 'month' ? 'none' : chosen('smooth', Object.fromEntries(spans) as Record<Span, string>, 'none');
+  const smoothing = by === 'month' ? 'none' : chosen('smooth', spans, 'none');
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),

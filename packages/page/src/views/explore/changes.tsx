@@ -1,5 +1,4 @@
-import type { ComponentChildren } from 'preact';
-import { type Answer, question, type Together, useAnswer, useTogether } from '../../api.ts';
+import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import type { Choice } from '../../choose.tsx';
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Flowing, Link, Problem, SignedBar, Titled } from '../../parts.tsx';
@@ -50,9 +49,7 @@ export function Changes({ about }: { about: About | undefined }) {
   return <Answered asked={useTogether(about, questionsOf, 30)} as={Shown} />;
 }
 
-type Found = Together<About, ReturnType<typeof questionsOf>>;
-
-function Shown({ about, changes, stories }: Found) {
+function Shown({ about, changes, stories }: AnswersTo<typeof questionsOf>) {
   const { from, to, each, names } = about;
   const [all, ...rows] = changes.rows;
   if (!all) return null;
@@ -66,14 +63,7 @@ function Shown({ about, changes, stories }: Found) {
       <Rescorings key={`${span.from} ${span.to} ${about.asOf}`} {...span} asOf={about.asOf} />
       {rows.length > 0 && !(rows.length === 1 && stories) && (
         <>
-          <Noted of={changes}>
-            <How>
-              The part of the move: the share of all headlines times the distance of their mean from the
-              earlier mean of all, for the later period minus the same for the earlier one. All parts add up
-              to the move. z is the change in standard errors, from how daily means scatter; none for fewer
-              than 7 days with headlines.
-            </How>
-          </Noted>
+          <Noted of={changes}>{!stories && <How />}</Noted>
           <Table
             label="What changed"
             kind="news changes"
@@ -85,7 +75,7 @@ function Shown({ about, changes, stories }: Found) {
           />
         </>
       )}
-      {stories && all.change !== null && <Stories {...{ about, stories, all }} />}
+      {stories && all.change !== null && <Stories {...{ about, stories, all, span }} />}
       {!about.isBrief && <AsOf isLines={false} asOf={about.asOf} />}
     </>
   );
@@ -204,11 +194,14 @@ function columnsOf(each: About['each'], names: About['names']): Column<ChangeRow
 }
 
 /** Says how numbers are made, to who wants to know. */
-function How({ children }: { children: ComponentChildren }) {
+function How() {
   return (
     <details>
       <summary>How this is counted</summary>
-      {children}
+      The part of the move: the share of all headlines times the distance of their mean from the earlier mean
+      of all, for the later period minus the same for the earlier one. All parts add up to the move. z is the
+      change in standard errors, from how daily means scatter; none for fewer than 7 days with headlines.
+      Headlines that say the same are one story.
     </details>
   );
 }
@@ -216,17 +209,15 @@ function How({ children }: { children: ComponentChildren }) {
 type Story = Row<'sentiment/changes/stories'>;
 
 /** Shows the stories that moved the mean, in two lists: those that raised it, and those that lowered it. */
-function Stories({
-  about,
-  all,
-  stories,
-}: {
+function Stories(props: {
   about: About;
   all: ChangeRow;
   stories: Answer<'sentiment/changes/stories'>;
+  span: { from: string; to: string };
 }) {
+  const { about, all, stories, span } = props;
   const { rows } = stories;
-  const { country, topic, model, match, to, what } = about;
+  const { country, topic, model, match, what } = about;
   const others = rows.find(({ others }) => others !== null);
   const single = rows.filter((row) => row !== others);
   // The largest contribution is first.
@@ -235,8 +226,7 @@ function Stories({
     'Lowered the mean': single.filter(({ contribution }) => contribution < 0).toReversed(),
   };
   const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
-  const [first, last] = [[all.before_from, about.from].toSorted()[0]!, [all.before_to, to].toSorted()[1]!];
-  const line = { country, topic, model, match_type: match, from: first, to: last };
+  const line = { country, topic, model, match_type: match, ...span };
   return (
     <section aria-label="Stories behind the move">
       <div class="row titled">
@@ -249,11 +239,7 @@ function Stories({
           `${counted(others.others!, 'other story', 'other stories')} together ${score(others.contribution, 4)}; `}
         all stories together {score(sum, 4)}, the move.
       </p>
-      <How>
-        Headlines that say the same are one story. Its part of the move: its share of all headlines times the
-        distance of its mean from the earlier mean of all, for the later period minus the same for the earlier
-        one. All parts add up to the move.
-      </How>
+      <How />
       <div class="sides">
         {Object.entries(sides).map(([title, rows]) => (
           <div key={title}>

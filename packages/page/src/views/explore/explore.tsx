@@ -6,7 +6,7 @@ import { Chip, Controls, Period, Problem, Select, Switch, useTitle } from '../..
 import { daysOfFeeds } from '../../rows.ts';
 import { moment, plusDays, today, zone } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { AsOfSwitch, UnknownMoment } from './as-of.tsx';
+import { AsOfSwitch, UnknownMoment, useMoments } from './as-of.tsx';
 import {
   type Asked,
   againsts,
@@ -35,8 +35,7 @@ export function Explore() {
 
 function OfHeadlines() {
   const feeds = useAnswer('feeds', {}, 30);
-  const moments = useAnswer('moments', {}, 300).answer?.rows;
-  const named = moments ?? [];
+  const named = useMoments() ?? [];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
   const { requested: series, countries, topics } = useChoices(first);
@@ -131,7 +130,7 @@ function OfHeadlines() {
           </Chip>
         </div>
       </Controls>
-      <UnknownMoment named={moments} />
+      <UnknownMoment />
       {show === 'lines' && <Lines {...{ asked, what, changes: changesOf(asked, what, countries) }} />}
       {show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(topics)} countries={ofCountries} />}
       {show === 'changes' && <Changes about={changesOf(asked, what, countries)} />}
@@ -153,7 +152,6 @@ function shownOf(asked: Asked): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** What changes are about, of what is asked. */
 function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
   const { from, to, against, each, model, matches, asOf } = asked;
   const lists = { country: asked.countries, topic: asked.topics };

@@ -1,6 +1,7 @@
+import { sum } from 'd3-array';
 import { useMemo } from 'preact/hooks';
 import { address, chosen, go } from '../../address.ts';
-import { type Answer, type Parameters, question, type Together, useAnswer, useTogether } from '../../api.ts';
+import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { buckets, bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
@@ -10,7 +11,7 @@ import { Answered, Controls, Link, Period, Problem, Select, Switch, Titled, useT
 import { daysOfFeeds, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
-import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
+import { dayOf, isDay, moment, periodFor, plusDays, today } from '../../time.ts';
 import { mostLines } from './asked.ts';
 import { HeadlineText } from './headlines.tsx';
 import { Drawn } from './lines.tsx';
@@ -38,14 +39,6 @@ const isOfAssets = (feed: string) => feed.startsWith('ticker-');
 
 type Loaded = Answer<'feeds'>['rows'];
 
-const NothingLoaded = () => (
-  <p class="empty">
-    No index and no news of assets or countries is loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says
-    what loading a job costs, without a request: of the examples <code>ticker-index.yaml</code> or{' '}
-    <code>gmsi-index.yaml</code>, for instance.
-  </p>
-);
-
 /** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
   return <Answered asked={useAnswer('feeds', {}, 30)} as={AnyFeed} />;
@@ -54,8 +47,15 @@ export function Feeds() {
 function AnyFeed({ rows }: Answer<'feeds'>) {
   const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
   const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
-  if (feed === undefined) return <NothingLoaded />;
-  return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
+  if (feed !== undefined)
+    return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
+  return (
+    <p class="empty">
+      No index and no news of assets or countries is loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says
+      what loading a job costs, without a request: of the examples <code>ticker-index.yaml</code> or{' '}
+      <code>gmsi-index.yaml</code>, for instance.
+    </p>
+  );
 }
 
 /** What another subject or feed forgets. */
@@ -85,6 +85,10 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
   const by = chosen('by', buckets, 'day');
   const days = { from, to };
+  // A macro index names no country.
+  const own = series.answer?.rows.filter((one) => (one.country || one.ticker || subject) === subject);
+  const about = own && isIndex(feed) && subject && { feed, subject, days, by, series: partsOf(own, of) };
+  const lines = useTogether(about || undefined, questionsOf);
   const error = listed.error ?? series.error;
   useTitle('Explore', subject, feed);
   return (
@@ -125,21 +129,10 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
         </p>
       ) : (
         <>
-          {isIndex(feed) && (
-            <IndexLines
-              key={`${feed} ${subject}`}
-              {...{ feed, subject, days, by }}
-              matches={of.map(({ match_type }) => match_type)}
-              series={series.answer?.rows.filter(
-                // A macro index names no country.
-                ({ country, ticker }) => (country || ticker || subject) === subject,
-              )}
-            />
-          )}
+          {isIndex(feed) && <Answered asked={lines} as={Lines} />}
           {(isAsset || !isIndex(feed)) && (
             <News
               subject={subject}
-              name={names.get(subject) ?? subject}
               days={days}
               by={isIndex(feed) ? by : 'day'}
               usually={news[feed] ?? 'all'}
@@ -154,19 +147,28 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
 type Point = Row<'index'>;
 type Covered = Row<'coverage/days'>;
 
-/** What the lines of an index are about. */
-interface About {
+/** Returns the parts of the loaded series of a subject, and the loaded match types. */
+function partsOf(series: readonly Row<'coverage'>[], of: Loaded) {
+  const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
+    [...new Set(series.map((one) => one[part]))].slice(0, 100);
+  const match_type = of.map((one) => one.match_type);
+  return {
+    country: all('country'),
+    topic: all('topic'),
+    ticker: all('ticker'),
+    variant: all('variant'),
+    match_type,
+  };
+}
+
+function questionsOf(about: {
   readonly feed: IndexFeed;
   readonly subject: string;
   readonly days: { readonly from: string; readonly to: string };
   readonly by: Bucket;
-  /** What is loaded of the subject, by part of a series. */
-  readonly series: Readonly<Record<(typeof parts)[number] | 'match_type', readonly string[]>>;
-}
-
-const parts = ['country', 'topic', 'ticker', 'variant'] as const;
-
-function questionsOf({ feed, subject, days, by, series }: About) {
+  readonly series: ReturnType<typeof partsOf>;
+}) {
+  const { feed, subject, days, by, series } = about;
   return {
     index: question('index', { feed, subject, ...days, by }),
     covered: question('coverage/days', { feed, ...days, ...series }),
@@ -174,31 +176,18 @@ function questionsOf({ feed, subject, days, by, series }: About) {
 }
 
 /** Shows an index over time: a line for each topic and model. */
-function IndexLines(
-  props: Omit<About, 'series'> & {
-    /** Loaded match types. */
-    matches: readonly string[];
-    /** Loaded series of the subject. */
-    series: readonly Row<'coverage'>[] | undefined;
-  },
-) {
-  const { matches: match_type, series, ...others } = props;
-  const all = (part: (typeof parts)[number]) => [...new Set(series?.map((one) => one[part]))].slice(0, 100);
-  const [country, topic, ticker, variant] = parts.map(all) as [string[], string[], string[], string[]];
-  const about = series && { ...others, series: { country, topic, ticker, variant, match_type } };
-  return <Answered asked={useTogether(about, questionsOf)} as={Shown} />;
-}
-
-function Shown({ about, index, covered }: Together<About, ReturnType<typeof questionsOf>>) {
+function Lines({ about, index, covered }: AnswersTo<typeof questionsOf>) {
   const { feed, subject, days, by } = about;
   const { rows, lines, shown, chart } = useMemo(() => {
     const rows = index.rows.map((point) => asSentiment(subject, point));
     const lines = linesOf(rows);
-    const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
+    const chosen = lines.filter(({ name }) => address.value.getAll('line').includes(name));
     const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
     const chart = indexChart(feed, shown, rows, covered.rows, { ...days, by });
     return { rows, lines, shown, chart };
   }, [about, index, covered, address.value]);
+  const at = address.value.get('at');
+  const open = shown.find(({ key }) => key === address.value.get('of')) ?? shown[0];
   if (rows.length === 0)
     return (
       <p class="empty">
@@ -210,13 +199,8 @@ function Shown({ about, index, covered }: Together<About, ReturnType<typeof ques
       {lines.length > mostLines && (
         <Choose
           label="Lines"
-          choices={lines.map(({ key, topic, line, count }) => ({
-            code: key,
-            name: `${topic} ${line}`,
-            title: `${topic} ${line}`,
-            note: counted(count, chart.counted),
-          }))}
-          chosen={shown.map(({ key }) => key)}
+          choices={lines.map(({ name, count }) => ({ code: name, note: counted(count, chart.counted) }))}
+          chosen={shown.map(({ name }) => name)}
           atMost={mostLines}
           onChange={(line) => go({ line }, 'replace')}
         />
@@ -238,20 +222,15 @@ function Shown({ about, index, covered }: Together<About, ReturnType<typeof ques
         <summary>Numbers</summary>
         <Numbers chart={chart} />
       </details>
-      {feed === 'gmsi-index' && address.value.has('at') && (
-        <Link to={headlinesOf(subject, shown)}>Headlines of {bucketTitle(address.value.get('at')!, by)}</Link>
+      {feed === 'gmsi-index' && at && (
+        <Link to={{ show: null, country: subject, topic: open!.topic, match_type: null, of: null }}>
+          Headlines of {bucketTitle(at, by)}
+        </Link>
       )}
     </>
   );
 }
 
-/** The address of the headlines behind the open point of an index. */
-function headlinesOf(country: string, shown: readonly IndexLine[]) {
-  const { topic } = shown.find(({ key }) => key === address.value.get('of')) ?? shown[0]!;
-  return { show: null, country, topic, match_type: null, of: null };
-}
-
-/** The most rows of an answer. */
 const mostRows = 50_000;
 
 /** A point of an index as if it were of headlines, so that it is drawn as those are, with the series that it is from. */
@@ -271,7 +250,6 @@ function asSentiment(country: string, point: Point): IndexRow {
   };
 }
 
-/** A topic and a model of an index. */
 type IndexLine = ReturnType<typeof linesOf>[number];
 
 /** Returns the lines of an index, those with the most headlines first. */
@@ -279,12 +257,18 @@ function linesOf(rows: readonly IndexRow[]) {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
       const { topic, match_type: line, of } = points[0];
-      return { key, topic, line, of, count: points.reduce((sum, { all_count }) => sum + all_count, 0) };
+      return {
+        key,
+        name: `${topic} ${line}`,
+        topic,
+        line,
+        of,
+        count: sum(points, ({ all_count }) => all_count),
+      };
     })
     .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }
 
-/** Puts the shown lines of an index into a chart. */
 function indexChart(
   feed: IndexFeed,
   shown: readonly IndexLine[],
@@ -337,36 +321,28 @@ const columns: Column<Row<'news'>>[] = [
 /** Lists events and headlines of an asset, or macro headlines of a country, in a period or in the open bucket of the chart. */
 function News(props: {
   subject: string;
-  name: string;
   days: { readonly from: string; readonly to: string };
   by: Bucket;
   /** What is listed if the address does not say. */
   usually: NewsKind | 'all';
 }) {
-  const { subject, name, days, by, usually } = props;
-  const isMacro = usually === 'macro headline';
-  const kind = isMacro ? usually : chosen('kind', kinds, usually);
+  const { subject, days, by, usually } = props;
+  const kind = usually === 'macro headline' ? usually : chosen('kind', kinds, usually);
   const at = address.value.get('at')?.slice(0, 10) ?? '';
-  const isOpen = !Number.isNaN(Date.parse(at));
   const unit = by === 'hour' ? 'day' : by;
-  const start = isOpen ? startOf(at, unit) : days.from;
-  const end = isOpen ? dayOf(endOf(Date.parse(start), unit) - 1) : days.to;
-  // The period may cut the bucket.
-  const [first, last] = [start < days.from ? days.from : start, end > days.to ? days.to : end];
-  const named = kind === 'all' ? null : kind;
-  const asked = useTogether(
-    {
-      ...{ name, isMacro, first, last },
-      title: isOpen ? ` of ${bucketTitle(start, unit)}` : '',
-      of: { subject, kind: named, from: first, to: last, limit },
-    },
-    newsOf,
-  );
+  const start = isDay(at) ? startOf(at, unit) : days.from;
+  const end = isDay(at) ? dayOf(endOf(Date.parse(start), unit) - 1) : days.to;
+  const asked = useAnswer('news', {
+    ...{ subject, kind: kind === 'all' ? null : kind, limit },
+    // The period may cut the bucket.
+    from: start < days.from ? days.from : start,
+    to: end > days.to ? days.to : end,
+  });
   return (
-    <section class="headlines panel" aria-label={`News of ${name}`}>
+    <section class="panel" aria-label={`News of ${subject}`}>
       <div class="row">
         {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
-        {isOpen && (
+        {isDay(at) && (
           <button type="button" onClick={() => go({ at: null, of: null })}>
             Whole period
           </button>
@@ -377,36 +353,22 @@ function News(props: {
   );
 }
 
-interface AboutNews {
-  readonly name: string;
-  readonly title: string;
-  readonly isMacro: boolean;
-  readonly first: string;
-  readonly last: string;
-  readonly of: Parameters;
-}
-
-function newsOf({ of }: AboutNews) {
-  return { news: question('news', of) };
-}
-
-function Listed({ about, news }: Together<AboutNews, ReturnType<typeof newsOf>>) {
-  const { name, title, isMacro, first, last } = about;
-  const { rows } = news;
+function Listed(news: Answer<'news'>) {
+  const { rows, parameters } = news;
+  const { subject, kind, from, to } = parameters;
   return (
     <>
       <div class="row">
         <h2>
-          News of {name}
-          {title}
+          News of {subject}, {from === to ? from : `${from} to ${to}`}
         </h2>
         <Share of={news} />
       </div>
       {rows.length === limit && <p class="quiet">The latest 1,000. Choose fewer days to see others.</p>}
       {rows.length === 0 ? (
         <p class="empty">
-          No news of {name} is loaded from {first} to {last}.{' '}
-          {isMacro
+          Nothing is loaded of these days.{' '}
+          {kind === 'macro headline'
             ? 'A job of macro-headlines loads it.'
             : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}
         </p>

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { question, type Together, useAnswer, useTogether } from '../../api.ts';
+import { type AnswersTo, type Parameters, question, useAnswer, useTogether } from '../../api.ts';
 import { type Chart, isLoaded, type SeriesKey } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Field, Flowing, Select, SignedBar } from '../../parts.tsx';
@@ -10,30 +10,22 @@ import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import type { Selected } from './selected.ts';
 
-/** The most headlines of a list. */
 const most = 500;
 
-/** What a list is about: a series and a time. */
-interface About {
+function questionsOf(about: {
   readonly series: SeriesKey;
-  /** The line's title. */
-  readonly name: string;
-  /** The days or the hour. */
   readonly title: string;
   readonly isLoaded: boolean;
   readonly from: string;
   readonly to: string;
   readonly asOf: string | null;
   readonly find: string | null;
-}
-
-function questionsOf({ series, from, to, asOf, find }: About) {
+}) {
+  const { series, from, to, asOf, find } = about;
   const { country, topic, match } = series;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
   return { latest: question('headlines', { ...of, limit: most }) };
 }
-
-type Found = Together<About, ReturnType<typeof questionsOf>>;
 
 /** Shows the headlines of a line in a period, the latest first. */
 export function Headlines(props: { chart: Chart; selected: Selected; asOf: string | null }) {
@@ -45,7 +37,7 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
   const isIn = (index: number) => chart.starts[index]! < selected.to && chart.ends[index]! > selected.from;
   const asked = useTogether(
     {
-      ...{ series: { country, topic, match }, name, from, to, asOf },
+      ...{ series: { country, topic, match }, from, to, asOf },
       title: selected.title,
       isLoaded: states.every((state, index) => !isIn(index) || isLoaded(state)),
       find: address.value.get('find') || null,
@@ -72,7 +64,7 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
             onChange={(of) => go({ of }, 'replace')}
           />
         ) : (
-          <span class="quiet">{about?.name ?? name}</span>
+          <span class="quiet">{name}</span>
         )}
         <Field
           label="Search these headlines"
@@ -87,7 +79,7 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
   );
 }
 
-function Listed({ about, latest }: Found) {
+function Listed({ about, latest }: AnswersTo<typeof questionsOf>) {
   const { find, series, asOf } = about;
   const { rows } = latest;
   if (rows.length === 0)
@@ -121,7 +113,6 @@ function Listed({ about, latest }: Found) {
   );
 }
 
-/** Explains the scores of a topic in the words of the service. */
 function Rules({ topic }: { topic: string }) {
   const rules = useAnswer('topics/rules', { topic }, 300).answer?.rows ?? [];
   return (
@@ -196,32 +187,18 @@ type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
 function Versions(props: { row: Headline; series: SeriesKey; asOf: string | null }) {
-  const { row, series, asOf } = props;
-  const { published_at, headline_id } = row;
-  const { country, topic, match } = series;
-  const asked = useTogether(
-    { country, topic, match_type: match, published_at, headline_id, asOf },
-    versionsOf,
-  );
-  return <Answered asked={asked} as={ListedVersions} />;
+  const { published_at, headline_id } = props.row;
+  const { country, topic, match } = props.series;
+  const of = { country, topic, match_type: match, published_at, headline_id };
+  return <Answered asked={useTogether({ of, asOf: props.asOf }, versionsOf)} as={ListedVersions} />;
 }
 
-interface OfVersions {
-  readonly country: string;
-  readonly topic: string;
-  readonly match_type: string;
-  readonly published_at: string;
-  readonly headline_id: string;
-  readonly asOf: string | null;
-}
-
-function versionsOf({ asOf: _, ...of }: OfVersions) {
+function versionsOf({ of }: { readonly of: Parameters; readonly asOf: string | null }) {
   return { versions: question('headlines/versions', of) };
 }
 
-function ListedVersions({ about, versions }: Together<OfVersions, ReturnType<typeof versionsOf>>) {
+function ListedVersions({ about, versions }: AnswersTo<typeof versionsOf>) {
   const { rows } = versions;
-  /** What may change from one version to the next. */
   const partsOf = (version: Version) => ({
     headline: version.headline ?? '–',
     directional: score(version.directional_score),

@@ -1,6 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
-import { question, type Together, useTogether } from '../../api.ts';
+import { type AnswersTo, question, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startsOf } from '../../buckets.ts';
 import type { Model } from '../../draw/points.ts';
 import { colourOf, fullOf, limitOf, strengthOf } from '../../draw/scales.ts';
@@ -61,7 +61,7 @@ function questionsOf({ from, to, by, countries, topics, matches, asOf }: About) 
   return { means: question('sentiment/topics', { ...lists, from, to, by, as_of: asOf }) };
 }
 
-function Shown({ about, means }: Together<About, ReturnType<typeof questionsOf>>) {
+function Shown({ about, means }: AnswersTo<typeof questionsOf>) {
   const { title, from, to, by, countries, inner, asOf, model } = about;
   const table = useMemo(() => tableOf(means.rows, about.topics, { from, to, by, model }), [about, means]);
   return (
@@ -84,7 +84,6 @@ function Shown({ about, means }: Together<About, ReturnType<typeof questionsOf>>
 type Table = ReturnType<typeof tableOf>;
 type Bucket = NonNullable<Table['rows'][number]>[number];
 
-/** Puts the means of topics into buckets. */
 function tableOf(
   rows: readonly Row<'sentiment/topics'>[],
   topics: readonly Topic[],
@@ -132,18 +131,16 @@ function Drawn({ table, width }: { table: Table; width: number }) {
     return (row, column) => cells[row]?.[column];
   }, [table]);
   return (
-    <div style={{ '--titles': '250px' }}>
-      <Grid
-        label={`Sentiment by topic and ${by}. Arrow keys read it out, Enter shows the line of a topic.`}
-        {...{ rows: titles, columns, cell }}
-        said={({ row, column }) => [titles[row]!.title, wordsOf(table, row, column)]}
-        down={() => 18}
-        start={{ row: rows.findIndex(Boolean), column: starts.length - 1 }}
-        onOpen={({ row, column }) =>
-          go({ show: 'lines', topic: titles[row]!.title, by, at: bucketText(starts[column]!, by), of: null })
-        }
-      />
-    </div>
+    <Grid
+      label={`Sentiment by topic and ${by}. Arrow keys read it out, Enter shows the line of a topic.`}
+      {...{ rows: titles, columns, cell }}
+      said={({ row, column }) => [titles[row]!.title, wordsOf(table, row, column)]}
+      down={() => 18}
+      start={{ row: rows.findIndex(Boolean), column: starts.length - 1 }}
+      onOpen={({ row, column }) =>
+        go({ show: 'lines', topic: titles[row]!.title, by, at: bucketText(starts[column]!, by), of: null })
+      }
+    />
   );
 }
 

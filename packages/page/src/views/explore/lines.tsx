@@ -2,7 +2,7 @@ import { sum } from 'd3-array';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { question, type Together, useAnswer, useTogether } from '../../api.ts';
+import { type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { bucketText, titleOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
@@ -51,7 +51,7 @@ export function Lines({ asked, ...others }: { asked: Asked } & Pick<About, 'what
   return <Answered asked={useTogether({ ...asked, ...others }, questionsOf)} as={Shown} />;
 }
 
-function Shown(answer: Together<About, ReturnType<typeof questionsOf>>) {
+function Shown(answer: AnswersTo<typeof questionsOf>) {
   const { about, means, covered, now, coveredNow } = answer;
   const { what, by, from, to, smooth, asOf, model, changes } = about;
   const chart = useMemo(() => {
@@ -149,7 +149,6 @@ function changesOf(chart: Chart): string | false {
 
 type Notes = readonly (string | false | undefined)[];
 
-/** Shows a chart, what there is to say about it, and its numbers. */
 export function Drawn(props: {
   chart: Chart;
   label: string;
@@ -157,7 +156,6 @@ export function Drawn(props: {
   of: Parameters<typeof Noted>[0]['of'];
   notes: Notes;
   note?: Note | undefined;
-  /** What is below the chart, and beside it. */
   track?: ComponentChildren;
   pane?: ComponentChildren;
 }) {
@@ -319,9 +317,7 @@ function Legend({ chart }: { chart: Chart }) {
   const has = (state: State) => chart.lines.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
   return (
-    <div
-      class={chart.lines.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
-    >
+    <div class="row legend lines-legend">
       {chart.lines.map((line) => (
         <span key={line.key}>
           <Sign place={line.place} />

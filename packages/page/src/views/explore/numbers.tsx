@@ -3,7 +3,6 @@ import { type Chart, isTrailing, meanAt, stateWords } from '../../draw/points.ts
 import { number, score } from '../../numbers.ts';
 import { type Column, Table } from '../../table.tsx';
 
-/** Lists the numbers of a chart, the latest first. */
 export function Numbers({ chart }: { chart: Chart }) {
   return (
     <div class="numbers">

@@ -61,7 +61,6 @@ export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>;
   );
 }
 
-/** What may be done with what is chosen. */
 function Chosen({ from, to }: { from: string; to: string }) {
   const box = useRef<HTMLSpanElement>(null);
   useFocusBack(box, '.chart .canvas');

@@ -1,7 +1,7 @@
 import { scaleUtc } from 'd3-scale';
 import { useMemo } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { type Answer, question, type Together, useTogether } from '../../api.ts';
+import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { barOf, type Cells, cellsOf, inWords, isComplete, statesIn } from '../../draw/cells.ts';
 import { stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
@@ -25,7 +25,7 @@ export function Coverage({ feeds }: { feeds: Answer<'feeds'>['rows'] }) {
     feeds[0]!;
   const { from, to } = report ? { from: oldest, to: newest } : periodFor(newest, oldest, () => oldest);
   const coverage = useTogether({ feed, match_type, from, to }, matrixOf, 2);
-  const missing = useTogether({ feed, series: seriesAsked() }, missingOf);
+  const missing = useAnswer('coverage/missing', { feed, ...seriesAsked() });
   return (
     <>
       <Section title="Series">
@@ -56,19 +56,12 @@ export function Coverage({ feeds }: { feeds: Answer<'feeds'>['rows'] }) {
   );
 }
 
-interface OfMatrix {
-  readonly feed: string;
-  readonly match_type: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-function matrixOf(about: OfMatrix) {
-  return { coverage: question('coverage', { ...about }), listed: question('series', {}) };
+function matrixOf(about: { [Name in 'feed' | 'match_type' | 'from' | 'to']: string }) {
+  return { coverage: question('coverage', about), listed: question('series', {}) };
 }
 
 /** Shows the requested series: each cell runs from the first day to the last. */
-function Matrix({ about, coverage, listed }: Together<OfMatrix, ReturnType<typeof matrixOf>>) {
+function Matrix({ about, coverage, listed }: AnswersTo<typeof matrixOf>) {
   const { from, to } = about;
   const found = coverage.rows;
   const cells = useMemo(() => cellsOf(found, listed.rows), [found, listed]);
@@ -175,19 +168,10 @@ const reasons: Readonly<Record<string, string>> = {
   'not loaded': 'never requested',
 };
 
-interface OfMissing {
-  readonly feed: string;
-  readonly series: ReturnType<typeof seriesAsked>;
-}
-
-function missingOf({ feed, series }: OfMissing) {
-  return { missing: question('coverage/missing', { feed, ...series }) };
-}
-
 /** Lists the days that are not loaded, with why, and the least requests that load them. */
-function MissingDays({ about, missing }: Together<OfMissing, ReturnType<typeof missingOf>>) {
-  const { series } = about;
-  const { rows } = missing;
+function MissingDays(missing: Answer<'coverage/missing'>) {
+  const { rows, parameters } = missing;
+  const { feed: _, ...series } = parameters;
   const of = Object.values(series).join(' ');
   if (rows.length === 0 && !of) return null;
   return (

@@ -1,6 +1,6 @@
 import { spansOf } from '../../draw/states.ts';
 import { number, share } from '../../numbers.ts';
-import { Meter, Section, Swatch } from '../../parts.tsx';
+import { Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
@@ -15,7 +15,6 @@ const swatches = {
   stopped: 'failed',
 } as const;
 
-/** Shows how each job stands, and how far it is. */
 export function Jobs({ jobs }: { jobs: readonly Job[] }) {
   if (jobs.length === 0) return null;
   return (
@@ -89,7 +88,6 @@ const columns: Column<Job>[] = [
 /** Colours of the days of all series of a job together. */
 const colours = { covered: 'covered', settling: 'settling', partial: 'refused', 'not loaded': 'never' };
 
-/** Draws the last days of a job by state. */
 function Strip({ job, recent }: { job: string; recent: string }) {
   const spans = spansOf<keyof typeof colours>(recent);
   return (
@@ -206,12 +204,12 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
       ? [requests, job?.backfill_requests ?? 0]
       : [windows_drained, windows_planned - windows_drained - windows_failed];
   const planned = windows_planned === null ? '' : ` of ${number(Math.max(windows_planned, windows_drained))}`;
-  const figures: readonly (readonly [title: string, value: string, rate?: string])[] = [
-    ['windows done', number(windows_drained) + planned],
-    ...(windows_failed > 0 ? [['windows failed', number(windows_failed)] as const] : []),
-    ['records', number(records), perMinute(records)],
-    ['requests', number(requests), perMinute(requests)],
-    ['running for', span(seconds)],
+  const figures = [
+    `${number(windows_drained)}${planned} windows`,
+    windows_failed > 0 && `${number(windows_failed)} failed`,
+    `${number(records)} records, ${perMinute(records)}`,
+    `${number(requests)} requests, ${perMinute(requests)}`,
+    `for ${span(seconds)}`,
   ];
   return (
     <li class="problem marked running">
@@ -223,7 +221,7 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
       </div>
       {job?.wanted ? (
         <div class="row apart">
-          <Meter now={job.covered ?? 0} all={job.wanted} label={`Loaded days of ${job.job}`} />
+          <progress value={job.covered ?? 0} max={job.wanted} aria-label={`Loaded days of ${job.job}`} />
           <span>
             {number(job.covered ?? 0)} of {number(job.wanted)} days loaded (
             {share(job.covered ?? 0, job.wanted)})
@@ -235,15 +233,7 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
           </span>
         </div>
       ) : null}
-      <dl class="row figures">
-        {figures.map(([title, value, rate]) => (
-          <div key={title} class={title === 'windows failed' ? 'bad' : undefined}>
-            <dt class="quiet small">{title}</dt>
-            <dd>{value}</dd>
-            {rate && <dd class="quiet small">{rate}</dd>}
-          </div>
-        ))}
-      </dl>
+      <p>{figures.filter(Boolean).join(' · ')}</p>
     </li>
   );
 }

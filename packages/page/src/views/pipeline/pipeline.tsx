@@ -3,12 +3,11 @@ import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { completeTo } from '../../loader.ts';
 import { number, share } from '../../numbers.ts';
-import { Flowing, Meter, Problems, Section, useTitle } from '../../parts.tsx';
+import { Flowing, Problems, Section, useTitle } from '../../parts.tsx';
 import { report } from '../../report.ts';
 import { groupedBy, type Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
-import { Table } from '../../table.tsx';
-import { moment, span } from '../../time.ts';
+import { moment } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { Coverage } from './coverage.tsx';
 import { Jobs, Loads, Running } from './jobs.tsx';
@@ -19,13 +18,12 @@ export function Pipeline() {
     jobs: useAnswer('jobs', {}, 5, 60),
     causes: useAnswer('causes', {}, 5, 60),
     checks: useAnswer('checks', {}),
-    arrival: useAnswer('arrival', {}, 60),
     // Also every 15 seconds, because a killed load changes nothing in the warehouse.
     loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', {}),
     feeds: useAnswer('feeds', {}),
   };
-  const { requests, checks, arrival } = asked;
+  const { requests, checks } = asked;
   const jobs = asked.jobs.answer?.rows;
   const loads = asked.loads.answer?.rows ?? [];
   const feeds = asked.feeds.answer?.rows ?? [];
@@ -40,7 +38,9 @@ export function Pipeline() {
       <Problems of={Object.values(asked)} />
       {jobs && (
         <p class="summary">
-          <Flowing text={summaryOf(jobs, loads)} />
+          <Flowing
+            text={[summaryOf(jobs, loads), checks.answer && checkedOf(checks.answer.rows)].join(' ')}
+          />
         </p>
       )}
       <Causes causes={asked.causes.answer?.rows ?? []} />
@@ -50,8 +50,6 @@ export function Pipeline() {
         {jobs && <Budget {...{ jobs, requests }} />}
       </div>
       {feeds.length > 0 && <Coverage feeds={feeds} />}
-      {checks.answer && loads.length + checks.answer.rows.length > 0 && <Checks asked={checks} />}
-      {arrival.answer && arrival.answer.rows.length > 0 && <Arrival asked={arrival} />}
       {loads.length > 0 && (
         <details open={report !== undefined}>
           <summary>Last loads: {number(loads.length)}</summary>
@@ -81,53 +79,20 @@ function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[])
   return `${parts.join('; ')}.`;
 }
 
-/** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
-function Checks({ asked }: { asked: Answering<'checks'> }) {
-  const { rows } = asked.answer!;
-  const results = [...groupedBy(rows, ({ result }) => result)];
-  const oldest = rows.map(({ checked_at }) => checked_at).toSorted()[0];
-  return (
-    <Section title="Checks" beside={<Share of={asked} />}>
-      <p class="quiet">
-        {oldest
-          ? `${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}; checked since ${moment(oldest)}`
-          : 'No check has been run. To look for errors in what is loaded: npx gmsi check <job>'}
-      </p>
-    </Section>
-  );
-}
-
-/** Shows by source how long after its publication a headline arrives. */
-function Arrival({ asked }: { asked: Answering<'arrival'> }) {
-  return (
-    <Section title="Arrival" beside={<Share of={asked} />}>
-      <p class="quiet">
-        Time from a headline's publication to its arrival here, in the last 30 days. Headlines that are
-        backfilled, or published before the first load, do not count.
-      </p>
-      <Table
-        label="Arrival by source"
-        kind="small"
-        rows={asked.answer!.rows}
-        columns={[
-          { title: 'source', show: ({ source }) => source ?? <span class="quiet">not sent</span> },
-          { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
-          { title: 'half within', kind: 'number', by: ({ p50 }) => p50, show: ({ p50 }) => span(p50) },
-          { title: '99% within', kind: 'number', by: ({ p99 }) => p99, show: ({ p99 }) => span(p99) },
-        ]}
-        keyOf={({ source }) => source ?? ''}
-        sort="arrival"
-        first={3}
-      />
-    </Section>
-  );
+/** Counts what `gmsi check` found in its last run, by result; causes name what failed. */
+function checkedOf(checks: readonly Row<'checks'>[]): string {
+  const results = [...groupedBy(checks, ({ result }) => result)];
+  const oldest = checks.map(({ checked_at }) => checked_at).toSorted()[0];
+  return oldest
+    ? `Checks: ${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}, since ${moment(oldest)}.`
+    : '';
 }
 
 /** Shows the month's requests for each API key against the budget of the jobs. Only the server's own key has a forecast. */
 function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
   const { jobs, requests } = props;
-  const rows = requests.answer?.rows;
-  const hasOwn = rows?.some(({ is_own }) => is_own);
+  const rows = requests.answer?.rows ?? [];
+  const hasOwn = rows.some(({ is_own }) => is_own);
   // The most that any job allows: causes name jobs that must stop earlier.
   const [most] = jobs
     .filter((job) => job.requests_per_month !== null)
@@ -136,8 +101,8 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
   const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
   return (
     <Section title="Requests this month" beside={<Share of={requests} />}>
-      {rows && most && most.requests_used !== null && !hasOwn && <Bullet job={most} of={of} used={0} />}
-      {rows?.map(({ key, requests, is_own }) => (
+      {most && most.requests_used !== null && !hasOwn && <Bullet job={most} of={of} used={0} />}
+      {rows.map(({ key, requests, is_own }) => (
         <Fragment key={key}>
           {!is_own && (
             <p class="quiet">
@@ -157,12 +122,10 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
           )}
         </Fragment>
       ))}
-      {rows?.length === 0 && (!most || most.requests_used === null) && <p class="quiet">None yet.</p>}
+      {rows.length === 0 && !most && <p class="quiet">None yet.</p>}
     </Section>
   );
 }
-
-const line = { width: '2px', marginLeft: '-2px' };
 
 /** Draws the requests of a key against a budget, with its reserve and the forecast. @param of the jobs that set it */
 function Bullet({ job, of, used }: { job: Row<'jobs'>; of: string; used: number }) {
@@ -174,24 +137,20 @@ function Bullet({ job, of, used }: { job: Row<'jobs'>; of: string; used: number 
   const isScheduled = projected !== null && projected > used;
   return (
     <>
-      <Meter
-        kind="bullet"
-        label={`Requests used of ${number(perMonth)}`}
-        now={used}
-        all={perMonth}
-        parts={[
-          { background: 'var(--settling)', left: percent(perMonth - reserve), width: percent(reserve) },
-          {
-            background: `var(--${left > 0 ? 'covered' : 'failed'})`,
-            top: '25%',
-            height: '50%',
-            minWidth: '1px',
-            width: percent(used),
-          },
-          isScheduled && { background: 'var(--accent)', ...line, left: percent(projected) },
-          { background: 'var(--ink)', ...line, left: percent(perMonth) },
-        ]}
-      />
+      {/* biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently */}
+      <span
+        class="bar bullet"
+        role="meter"
+        aria-label={`Requests used of ${number(perMonth)}`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(1, perMonth)}
+        aria-valuenow={Math.min(used, Math.max(1, perMonth))}
+      >
+        <span class="reserve" style={{ left: percent(perMonth - reserve), width: percent(reserve) }} />
+        <span class={left > 0 ? 'used' : 'used over'} style={{ width: percent(used) }} />
+        {isScheduled && <span class="at" style={{ left: percent(projected) }} />}
+        <span class="at limit" style={{ left: percent(perMonth) }} />
+      </span>
       <p>
         <b>{number(used)}</b> requests used, limit {number(perMonth)} (the budget of {of}),{' '}
         {share(left, perMonth)} left
