@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { address, go } from './address.ts';
-import { number } from './numbers.ts';
+import { number, score } from './numbers.ts';
 import { Scroll } from './parts.tsx';
 
 /** Makes a button of a title that shows what is below the row, and hides it again. */
@@ -16,6 +16,11 @@ export interface Column<Row> {
   readonly show?: (row: Row, index: number, unfold: Unfold) => ComponentChildren;
   /** Returns what the rows are sorted by; `null` comes last. Without it, the column cannot be sorted. */
   readonly by?: ((row: Row) => number | string | null) | undefined;
+}
+
+/** A column of scores, by which rows can be sorted. */
+export function scored<Row>(title: string, by: (row: Row) => number | null, digits?: number): Column<Row> {
+  return { title, kind: 'number', by, show: (row) => score(by(row), digits) };
 }
 
 /** Shows rows. A click on a title sorts them, and a second click turns them round. */

@@ -7,7 +7,7 @@ import { Answered, Flowing, Link, Problems, Section, useTitle } from '../../part
 import { report } from '../../report.ts';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
-import { type Column, Table } from '../../table.tsx';
+import { type Column, scored, Table } from '../../table.tsx';
 import { aDay, isDay, moment, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
@@ -138,8 +138,8 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
         <Spark values={weeks!} label={`14 weeks: ${score(mean_before, 2)} before, ${score(mean, 2)} now`} />
       ),
     },
-    { title: 'z', kind: 'number', show: ({ z }) => score(z, 1) },
-    { title: 'news', kind: 'number', show: ({ headline_count }) => number(headline_count) },
+    scored('z', ({ z }) => z, 1),
+    { title: 'news', kind: 'number', by: ({ headline_count }) => headline_count },
   ];
   return (
     <Section title="Moved" beside={<Share of={briefing} />}>

@@ -4,7 +4,7 @@ import { counted, number, score } from '../../numbers.ts';
 import { Answered, Flowing, Link, Problem, SignedBar, Titled } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Noted, Share } from '../../share.tsx';
-import { type Column, Table } from '../../table.tsx';
+import { type Column, scored, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
 import { HeadlineText } from './headlines.tsx';
@@ -158,7 +158,6 @@ function columnsOf(each: About['each'], names: About['names']): Column<ChangeRow
     show: (row) => row.topic !== null && <Link to={into(row)}>{row.topic}</Link>,
     by: (row) => row.topic,
   };
-  const part = ({ contribution }: ChangeRow) => contribution;
   return [
     ...(each === 'topic' ? [] : [country]),
     ...(each === 'country' ? [] : [topic]),
@@ -169,15 +168,10 @@ function columnsOf(each: About['each'], names: About['names']): Column<ChangeRow
       // The widest bar is a change of 0.25.
       show: ({ change }) => [score(change), change !== null && <SignedBar key="bar" value={change * 4} />],
     },
-    { title: 'z', kind: 'number', by: ({ z }) => z, show: ({ z }) => score(z, 1) },
-    { title: 'part of the move', kind: 'number', by: part, show: (row) => score(part(row)) },
-    { title: 'mean', kind: 'number', by: ({ mean }) => mean, show: ({ mean }) => score(mean) },
-    {
-      title: 'before',
-      kind: 'number',
-      by: ({ mean_before }) => mean_before,
-      show: ({ mean_before }) => score(mean_before),
-    },
+    scored('z', ({ z }) => z, 1),
+    scored('part of the move', ({ contribution }) => contribution),
+    scored('mean', ({ mean }) => mean),
+    scored('before', ({ mean_before }) => mean_before),
     { title: 'headlines', kind: 'number', by: ({ headline_count }) => headline_count },
     {
       title: 'loaded',

@@ -6,11 +6,11 @@ import { buckets, bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import type { Bucket, IndexFeed, NewsKind } from '../../loader.ts';
-import { counted, number, score } from '../../numbers.ts';
+import { counted, number } from '../../numbers.ts';
 import { Answered, Controls, Link, Period, Problem, Select, Switch, Titled, useTitle } from '../../parts.tsx';
 import { daysOfFeeds, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { Share } from '../../share.tsx';
-import { type Column, Table } from '../../table.tsx';
+import { type Column, scored, Table } from '../../table.tsx';
 import { dayOf, isDay, moment, periodFor, plusDays, today } from '../../time.ts';
 import { mostLines } from './asked.ts';
 import { HeadlineText } from './headlines.tsx';
@@ -303,19 +303,10 @@ const limit = 1000;
 const columns: Column<Row<'news'>>[] = [
   { title: 'time', kind: 'time', show: ({ at }) => moment(at), by: ({ at }) => at },
   { title: 'kind', kind: 'nowrap', by: ({ kind }) => kind },
-  {
-    title: 'text',
-    kind: 'text',
-    show: (row) => <HeadlineText {...row} />,
-  },
+  { title: 'text', show: (row) => <HeadlineText {...row} /> },
   { title: 'about', by: ({ topic }) => topic },
   { title: 'impact', by: ({ impact }) => impact },
-  {
-    title: 'score',
-    kind: 'number',
-    show: (row) => (row.score === null ? '' : score(row.score)),
-    by: (row) => row.score,
-  },
+  scored('score', (row) => row.score),
 ];
 
 /** Lists events and headlines of an asset, or macro headlines of a country, in a period or in the open bucket of the chart. */

@@ -1,7 +1,7 @@
 import { titleOf } from '../../buckets.ts';
 import { type Chart, isTrailing, meanAt, stateWords } from '../../draw/points.ts';
-import { number, score } from '../../numbers.ts';
-import { type Column, Table } from '../../table.tsx';
+import { number } from '../../numbers.ts';
+import { type Column, scored, Table } from '../../table.tsx';
 
 export function Numbers({ chart }: { chart: Chart }) {
   return (
@@ -19,13 +19,11 @@ export function Numbers({ chart }: { chart: Chart }) {
             by: (index) => index,
             show: (index) => <span class="nowrap">{titleOf(chart.starts[index]!, chart.by)}</span>,
           },
-          ...[...chart.lines, ...(chart.now?.lines ?? [])].map(
-            (line): Column<number> => ({
-              title: `${line.title} ${chart.model}${chart.now?.lines.includes(line) ? ' now' : ''}`,
-              kind: 'number',
-              by: (index) => meanAt(line, index),
-              show: (index) => score(meanAt(line, index)),
-            }),
+          ...[...chart.lines, ...(chart.now?.lines ?? [])].map((line) =>
+            scored<number>(
+              `${line.title} ${chart.model}${chart.now?.lines.includes(line) ? ' now' : ''}`,
+              (index) => meanAt(line, index),
+            ),
           ),
           ...chart.lines.map(
             ({ title, behind, states: of }): Column<number> => ({

@@ -48,22 +48,14 @@ const columns: Column<Job>[] = [
     title: 'series complete',
     kind: 'nowrap',
     show: ({ series, complete }) =>
-      series === null ? (
-        <span class="quiet">not known</span>
-      ) : (
-        `${number(complete ?? 0)} of ${number(series)}`
-      ),
+      series === null ? 'not known' : `${number(complete ?? 0)} of ${number(series)}`,
   },
   {
     title: 'last 90 days',
     kind: 'nowrap',
     show: ({ job, recent }) => recent && <Strip {...{ job, recent }} />,
   },
-  {
-    title: 'to',
-    kind: 'nowrap',
-    show: ({ complete_to }) => complete_to ?? <span class="quiet">–</span>,
-  },
+  { title: 'to', kind: 'nowrap', by: ({ complete_to }) => complete_to },
   {
     title: 'days loaded',
     kind: 'nowrap',
@@ -80,8 +72,7 @@ const columns: Column<Job>[] = [
   {
     title: 'next',
     kind: 'nowrap',
-    show: ({ next_run, next_command }) =>
-      next_run === null ? <span class="quiet">–</span> : `${next_command} ${moment(next_run)}`,
+    show: ({ next_run, next_command }) => next_run && `${next_command} ${moment(next_run)}`,
   },
 ];
 
@@ -111,15 +102,6 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
   running: ['running', 'It runs.'],
 };
 
-/** A count, pale if it is zero. */
-function count(title: string, of: (load: Load) => number): Column<Load> {
-  return {
-    title,
-    kind: 'number',
-    show: (load) => <span class={of(load) === 0 ? 'quiet' : undefined}>{number(of(load))}</span>,
-  };
-}
-
 export function Loads({ loads }: { loads: readonly Load[] }) {
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
@@ -137,7 +119,7 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
         );
       },
     },
-    { title: 'job', show: ({ job }) => job },
+    { title: 'job', by: ({ job }) => job },
     { title: 'command', show: ({ command, feed }) => <span title={feed}>{command}</span> },
     { title: 'began', kind: 'nowrap', show: ({ started_at }) => moment(started_at) },
     {
@@ -145,7 +127,7 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
       kind: 'number',
       show: ({ started_at, ended_at }) => span((Date.parse(ended_at) - Date.parse(started_at)) / 1000),
     },
-    count('requests', (load) => load.requests),
+    { title: 'requests', kind: 'number', by: ({ requests }) => requests },
     {
       title: 'windows',
       kind: 'number',
@@ -156,12 +138,12 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
         </>
       ),
     },
-    count('records', (load) => load.records),
-    count('new', (load) => load.rows_inserted),
-    count('changed', (load) => load.rows_changed),
-    count('retracted', (load) => load.rows_retracted),
-    count('rejected', (load) => load.records_rejected),
-    { title: 'by', kind: 'nowrap', show: ({ run_by }) => <span class="quiet">{run_by}</span> },
+    { title: 'records', kind: 'number', by: ({ records }) => records },
+    { title: 'new', kind: 'number', by: ({ rows_inserted }) => rows_inserted },
+    { title: 'changed', kind: 'number', by: ({ rows_changed }) => rows_changed },
+    { title: 'retracted', kind: 'number', by: ({ rows_retracted }) => rows_retracted },
+    { title: 'rejected', kind: 'number', by: ({ records_rejected }) => records_rejected },
+    { title: 'by', kind: 'nowrap', by: ({ run_by }) => run_by },
   ];
   return (
     <Table
