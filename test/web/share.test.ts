@@ -85,7 +85,8 @@ describe.skipIf(!browserPath)('Share', { timeout: 120_000 }, () => {
     await countOf(page.getByRole('dialog', { name: 'Share' })).toBe(0);
     await expectFocus(button);
     await page.emulateMedia({ media: 'print' });
-    expect(await button.isVisible()).toBe(false);
+    await countOf(page.locator('main :is(button:not(th *), input, select, summary):visible')).toBe(0);
+    await countOf(page.locator('.uplot:visible')).toBe(2);
     await page.emulateMedia({ media: null });
   });
 

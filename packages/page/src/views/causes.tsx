@@ -14,28 +14,19 @@ export function Causes({ causes }: { causes: readonly Row<'causes'>[] }) {
       columns={[
         {
           title: 'what is wrong',
-          show: ({ severity, job, what }) => {
+          show: ({ severity, job, what, why, about }) => {
             const kind = severity === 'failing' || severity === 'stopped' ? 'failed' : 'refused';
             return (
-              <strong class={kind}>
-                <Swatch kind={kind} />
-                {job === null ? what : `${job}: ${what}`}
-              </strong>
+              <div class="anywhere">
+                <strong class={kind}>
+                  <Swatch kind={kind} />
+                  {job === null ? what : `${job}: ${what}`}
+                </strong>
+                <div>{why}</div>
+                <div class="quiet">{about && <Flowing text={about} />}</div>
+              </div>
             );
           },
-        },
-        {
-          title: 'why',
-          show: ({ why, about }) => (
-            <div class="anywhere">
-              {why}
-              {about && (
-                <div class="quiet">
-                  <Flowing text={about} />
-                </div>
-              )}
-            </div>
-          ),
         },
         {
           title: 'what to do',

@@ -41,7 +41,7 @@ export function Briefing() {
       <div class="row">
         {asOf === null && <Complete jobs={jobs} causes={causes} />}
         {!report && newest && (
-          <span class="row end">
+          <span class="row end screen">
             <span class="quiet">as of</span>
             <MomentField at={asOf ? Date.parse(asOf) : null} />
           </span>

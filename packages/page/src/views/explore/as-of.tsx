@@ -106,7 +106,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
   );
   const spanned = Math.max(1, newest - oldest);
   return (
-    <div class={asOf === null ? 'marked apart as-of' : 'marked refused apart as-of'}>
+    <div class={`marked apart ${asOf === null ? 'screen' : 'refused'}`}>
       <div class="row">
         <span role="status">
           {asOf === null ? (

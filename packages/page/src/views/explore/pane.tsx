@@ -38,7 +38,7 @@ export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>;
       </div>
       {pane === 'stories' && (
         <>
-          <p class="quiet small">
+          <p class="quiet small screen">
             <Flowing text={`${from} to ${to} against `} />
             <Select
               label="Against"
