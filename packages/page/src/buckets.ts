@@ -1,5 +1,6 @@
+import { utcDay, utcHour, utcMonday, utcMonth } from 'd3-time';
 import type { Bucket } from './loader.ts';
-import { aDay, dayOf, moment, plusDays, zone } from './time.ts';
+import { dayOf, moment, plusDays, zone } from './time.ts';
 
 /** Buckets that headlines are summed up by, and their titles. */
 export const buckets: Readonly<Record<Bucket, string>> = {
@@ -9,27 +10,21 @@ export const buckets: Readonly<Record<Bucket, string>> = {
   month: 'month',
 };
 
+const intervals = { hour: utcHour, day: utcDay, week: utcMonday, month: utcMonth };
+
 /** Returns the first day of a day's bucket. */
 export function startOf(day: string, by: Bucket): string {
-  if (by === 'month') return `${day.slice(0, 7)}-01`;
-  return by === 'week' ? plusDays(day, -((new Date(day).getUTCDay() + 6) % 7)) : day;
+  return dayOf(intervals[by].floor(new Date(day)).getTime());
 }
 
 /** Returns when each bucket with a day of a period begins, in milliseconds. */
 export function startsOf(from: string, to: string, by: Bucket): number[] {
-  const starts: number[] = [];
-  for (let start = Date.parse(startOf(from, by)); start < Date.parse(to) + aDay; start = endOf(start, by))
-    starts.push(start);
-  return starts;
+  return intervals[by].range(new Date(startOf(from, by)), new Date(plusDays(to, 1))).map(Number);
 }
 
 /** Returns when the bucket that begins at `start` ends, in milliseconds. */
 export function endOf(start: number, by: Bucket): number {
-  if (by === 'month') {
-    const date = new Date(start);
-    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-  }
-  return start + { hour: aDay / 24, day: aDay, week: 7 * aDay }[by];
+  return intervals[by].offset(new Date(start), 1).getTime();
 }
 
 export function bucketTitle(at: string, by: Bucket): string {

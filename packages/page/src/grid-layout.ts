@@ -3,12 +3,6 @@ export interface Place {
   readonly column: number;
 }
 
-export interface GridRow {
-  readonly title: string;
-  /** True if the row has a title and no cells. */
-  readonly isHeading?: boolean;
-}
-
 export interface GridColumn {
   readonly title: string;
   /** Neighbours of one group share a head; empty if there is none. */
@@ -24,19 +18,16 @@ export interface Cell {
   readonly mark?: 'frame' | 'hatch' | 'up' | 'down' | 'dot' | undefined;
 }
 
-/** Returns the cell at a place; `undefined` if the place has none. */
-export type CellAt = (row: number, column: number) => Cell | undefined;
+export type CellAt = (row: number, column: number) => Cell;
 
 /** Positions in CSS pixels, from the top left cell. */
 export type Layout = ReturnType<typeof layoutOf>;
 
-/** The rows that Page Up and Page Down move by. */
-export const bandRows = 8;
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
 export const letter = 6.6;
 
 export function layoutOf(
-  rows: readonly GridRow[],
+  rows: readonly string[],
   columns: readonly GridColumn[],
   width: number,
   {
@@ -94,22 +85,11 @@ export function boxOf({ lefts, rights, across, down }: Layout, { row, column }: 
   return { left, top, width, height: Math.round((row + 1) * down) - top - 1 };
 }
 
-/** Returns the place at a point, if it has a cell. */
-export function placeAt({ rows, lefts, rights, down }: Layout, cell: CellAt, x: number, y: number) {
+/** Returns the place at a point, if there is one. */
+export function placeAt({ rows, lefts, rights, down }: Layout, x: number, y: number): Place | undefined {
   const column = lefts.findLastIndex((left) => left <= x);
   const row = Math.floor(y / down);
-  const isInside = rows[row] && column >= 0 && x < rights[column]!;
-  return isInside && cell(row, column) ? { row, column } : undefined;
-}
-
-/** Returns the first place with a cell, from a place on in steps of rows and columns. */
-export function seek({ rows, columns }: Layout, cell: CellAt, from: Place, down: number, across: number) {
-  let { row, column } = from;
-  for (; row >= 0 && row < rows.length && column >= 0 && column < columns.length; row += down) {
-    if (cell(row, column)) return { row, column };
-    column += across;
-  }
-  return undefined;
+  return row < rows.length && column >= 0 && x < rights[column]! ? { row, column } : undefined;
 }
 
 /** The outline of all parts or marks that look the same: an SVG path. */
@@ -132,7 +112,6 @@ export function pathsOf(layout: Layout, cell: CellAt): Drawn[] {
   for (const row of layout.rows.keys())
     for (const column of layout.columns.keys()) {
       const one = cell(row, column);
-      if (!one) continue;
       const { left, top, width, height } = boxOf(layout, { row, column });
       let [x, shares, others] = [left, 0, one.parts.length];
       // Every part is visible, however short its share is.

@@ -1,16 +1,13 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import {
-  bandRows,
   boxOf,
   type CellAt,
   type GridColumn,
-  type GridRow,
   layoutOf,
   letter,
   type Place,
   pathsOf,
   placeAt,
-  seek,
 } from './grid-layout.ts';
 import { Tip, useWidth } from './parts.tsx';
 
@@ -28,7 +25,8 @@ const looks = {
  */
 export function Grid(props: {
   label: string;
-  rows: readonly GridRow[];
+  /** Their titles. */
+  rows: readonly string[];
   columns: readonly GridColumn[];
   cell: CellAt;
   /** Describes a cell by its title and its words. */
@@ -73,42 +71,39 @@ export function Grid(props: {
   useEffect(() => {
     if (open) setCursor(open);
   }, [open?.row, open?.column]);
-  const isCell = (place: Place | undefined) =>
-    place && rows[place.row] && columns[place.column] && cell(place.row, place.column) && place;
-  const first = rows.findIndex(({ isHeading }) => !isHeading);
-  const at = isCell(cursor) ?? isCell(start) ?? { row: first, column: 0 };
+  const [bottom, right] = [rows.length - 1, columns.length - 1];
+  const inside = (place: Place | undefined) =>
+    place && place.row <= bottom && place.column <= right ? place : undefined;
+  const at = inside(cursor) ?? inside(start) ?? { row: 0, column: 0 };
   useEffect(() => {
     if (hasFocus || open) mark.current?.scrollIntoView({ block: 'nearest' });
   }, [at.row, at.column, hasFocus]);
 
-  const told = isCell(hovered) ?? (hasFocus ? at : undefined);
+  const told = inside(hovered) ?? (hasFocus ? at : undefined);
   const words = told && said(told);
-  const moveTo = (place: Place | undefined) => {
-    if (!place) return;
-    setCursor(place);
-  };
   const onKey = (event: KeyboardEvent) => {
-    const { row, column } = at;
-    const last = { row: rows.length - 1, column: columns.length - 1 };
-    const go = (from: Place, down: number, across: number) => seek(layout, cell, from, down, across);
-    const moves: Record<string, () => Place | undefined> = {
-      ArrowUp: () => go({ row: row - 1, column }, -1, 0),
-      ArrowDown: () => go({ row: row + 1, column }, 1, 0),
-      ArrowLeft: () => go({ row, column: column - 1 }, 0, -1),
-      ArrowRight: () => go({ row, column: column + 1 }, 0, 1),
-      PageUp: () => go({ row: Math.max(0, row - bandRows), column }, 1, 0),
-      PageDown: () => go({ row: Math.min(last.row, row + bandRows), column }, -1, 0),
-      Home: () => (event.ctrlKey ? go({ row: 0, column: 0 }, 1, 0) : go({ row, column: 0 }, 0, 1)),
-      End: () => (event.ctrlKey ? go(last, -1, 0) : go({ row, column: last.column }, 0, -1)),
+    const all = event.ctrlKey ? rows.length : 0;
+    const moves: Readonly<Record<string, readonly [down: number, across: number]>> = {
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+      PageUp: [-8, 0],
+      PageDown: [8, 0],
+      Home: [-all, -columns.length],
+      End: [all, columns.length],
     };
+    const move = moves[event.key];
     if (event.key === 'Enter' || event.key === ' ') onOpen?.(at);
-    else if (moves[event.key]) moveTo(moves[event.key]!());
-    else return;
+    else if (move) {
+      const row = Math.max(0, Math.min(bottom, at.row + move[0]));
+      setCursor({ row, column: Math.max(0, Math.min(right, at.column + move[1])) });
+    } else return;
     setHovered(undefined);
     event.preventDefault();
   };
   const high = `${layout.down}px`;
-  const find = (event: MouseEvent) => placeAt(layout, cell, event.offsetX, event.offsetY);
+  const find = (event: MouseEvent) => placeAt(layout, event.offsetX, event.offsetY);
   return (
     <div class="grid">
       <div class="heads" style={{ height: `${layout.head + (layout.groups.length > 0 ? 22 : 0)}px` }}>
@@ -144,8 +139,8 @@ export function Grid(props: {
         class="rows"
         style={{ lineHeight: high, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}
       >
-        {rows.map(({ title, isHeading }, row) => (
-          <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: high }} title={title}>
+        {rows.map((title, row) => (
+          <span key={row} style={{ height: high }} title={title}>
             {title}
           </span>
         ))}
@@ -168,8 +163,9 @@ export function Grid(props: {
         onPointerLeave={() => setHovered(undefined)}
         onClick={(event) => {
           const place = find(event);
-          moveTo(place);
-          if (place) onOpen?.(place);
+          if (!place) return;
+          setCursor(place);
+          onOpen?.(place);
         }}
       >
         {cells}
@@ -177,10 +173,10 @@ export function Grid(props: {
         <div role="row" tabIndex={-1} class="hidden" aria-rowindex={at.row + 1}>
           {/* biome-ignore lint/a11y/useSemanticElements: as above */}
           <div role="gridcell" tabIndex={-1} id={id} aria-colindex={at.column + 1}>
-            {isCell(at) ? said(at).join(': ') : 'nothing'}
+            {rows.length > 0 && said(at).join(': ')}
           </div>
         </div>
-        {isCell(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
+        {inside(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
         {told && <div class="frame cursor" style={inPixels(boxOf(layout, told))} />}
         <div ref={mark} class="mark-cursor" style={inPixels(boxOf(layout, at))} />
         {words && (

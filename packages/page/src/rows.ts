@@ -11,20 +11,6 @@ type Wire<One> = {
   readonly [Name in keyof One]: One[Name] extends Date | null ? string | Exclude<One[Name], Date> : One[Name];
 };
 
-/** Groups rows by a text, in the order of the first row of each group. */
-export function groupedBy<One>(
-  rows: readonly One[],
-  keyOf: (row: One) => string,
-): Map<string, readonly [One, ...One[]]> {
-  const groups = new Map<string, [One, ...One[]]>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group) group.push(row);
-    else groups.set(keyOf(row), [row]);
-  }
-  return groups;
-}
-
 /** Returns the first and the last requested day of the series of some feeds; `undefined` if there are none. */
 export function daysOfFeeds(feeds: readonly Row<'feeds'>[] = []) {
   const oldest = feeds.map(({ oldest }) => oldest).toSorted()[0];

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { addressWith } from './address.ts';
-import { type Answer, type Answering, addressOf } from './api.ts';
+import { type Answer, addressOf } from './api.ts';
 import { report } from './report.ts';
-import type { Path } from './rows.ts';
 import { isDay, moment, zone } from './time.ts';
 
 /** A button that copies a text and briefly says so. */
@@ -30,19 +29,17 @@ export function Copy({ text, label, title = 'Copy' }: { text: string; label?: st
 }
 
 interface Sharing {
-  readonly of: Answer | Answering<Path>;
+  readonly of: Answer;
   /** Selects the chart of these data, which also gets its links and its picture. */
   readonly chart?: string;
   /** The first day of the chart, if its data begin before it. */
   readonly from?: string;
 }
 
-/** Shares an answer; nothing while the answer is not that of the question. */
 export function Share({ of, ...others }: Sharing) {
   const id = useId();
   const [title, setTitle] = useState<string>();
-  const answer = 'rows' in of ? of : of.isAsking || of.error ? undefined : of.answer;
-  if (!answer || report) return null;
+  if (report) return null;
   return (
     <div class="share end">
       <button type="button" popovertarget={id}>
@@ -58,7 +55,7 @@ export function Share({ of, ...others }: Sharing) {
         }
         onToggle={({ newState }) => newState === 'closed' && setTitle(undefined)}
       >
-        {title !== undefined && <Ways answer={answer} title={title} {...others} />}
+        {title !== undefined && <Ways answer={of} title={title} {...others} />}
       </dialog>
     </div>
   );

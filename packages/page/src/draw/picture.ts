@@ -14,21 +14,24 @@ export async function savePicture(
 ): Promise<void> {
   const chart = document.querySelector<HTMLElement>(`main :is(${selector})`);
   if (!chart) return;
-  const { width, height } = chart.getBoundingClientRect();
-  const heading = headingOf(of.title);
-  const legend = chart.parentElement?.querySelector<HTMLElement>(':scope > .legend');
+  const { width } = chart.getBoundingClientRect();
+  const sheet = document.createElement('div');
+  sheet.style.cssText = 'display: flow-root';
+  const legend = chart.parentElement?.querySelector(':scope > .legend')?.cloneNode(true);
   const foot = document.createElement('p');
   foot.className = 'quiet small';
-  foot.style.cssText = 'margin: auto 0 0; padding-top: 0.75rem';
   const source = document.querySelector('.made-up') ? 'gmsi, made-up data' : 'gmsi';
   foot.textContent = `Source: ${source}.${of.at ? ` As of ${moment(of.at)} ${zone.value}.` : ''}`;
-  const others = [heading, ...(legend ? [legend] : []), foot];
-  const room = others.reduce((sum, one) => sum + heightOf(one, width), 0);
-  const wide = Math.max(width + 2 * margin, ((height + room + 2 * margin) * 16) / 9);
+  sheet.append(headingOf(of.title), copyOf(chart), ...(legend ? [legend] : []), foot);
+  // In the page for a moment, for its height.
+  document.body.append(sheet);
+  sheet.style.width = `${width}px`;
+  const { height } = sheet.getBoundingClientRect();
+  sheet.remove();
+  const wide = Math.max(width + 2 * margin, ((height + 2 * margin) * 16) / 9);
   const sides = [Math.ceil(wide), Math.ceil((wide * 9) / 16)] as const;
   const image = new Image(...sides);
-  const parts = [heading, copyOf(chart), ...(legend ? [legend.cloneNode(true) as HTMLElement] : []), foot];
-  image.src = `data:image/svg+xml,${encodeURIComponent(asSvg(parts, width, sides))}`;
+  image.src = `data:image/svg+xml,${encodeURIComponent(asSvg(sheet, sides))}`;
   await image.decode();
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [sides[0] * sharpness, sides[1] * sharpness];
@@ -49,19 +52,7 @@ function headingOf(title: string): HTMLElement {
   if (own) heading.append(...own.cloneNode(true).childNodes);
   else heading.append(Object.assign(document.createElement('h2'), { textContent: title }));
   heading.querySelector('.hint')?.remove();
-  heading.style.margin = '0 0 0.75rem';
   return heading;
-}
-
-/** Returns how high an element is in a picture of this width, margins included. */
-function heightOf(element: HTMLElement, width: number): number {
-  const box = document.createElement('div');
-  box.style.cssText = `position: absolute; visibility: hidden; display: flow-root; width: ${width}px`;
-  box.append(element.cloneNode(true));
-  document.body.append(box);
-  const { height } = box.getBoundingClientRect();
-  box.remove();
-  return Math.ceil(height);
 }
 
 /** Copies a chart with what is on its canvases, and without what lies above it for a moment. */
@@ -78,19 +69,15 @@ function copyOf(chart: HTMLElement): HTMLElement {
   return copy;
 }
 
-/** Writes elements of a width with the styles of this page as one SVG image, with as much room on both sides. */
-function asSvg(
-  elements: readonly HTMLElement[],
-  inner: number,
-  [width, height]: readonly [number, number],
-): string {
+/** Writes an element with the styles of this page as one SVG image. */
+function asSvg(element: HTMLElement, [width, height]: readonly [number, number]): string {
   const style = document.createElement('style');
   style.textContent = [...document.styleSheets]
     .flatMap(({ cssRules }) => [...cssRules].map(({ cssText }) => cssText))
     .join('\n');
   const body = document.createElement('body');
-  body.style.cssText = `display: flex; flex-direction: column; height: ${height}px; padding: ${margin}px ${(width - inner) / 2}px`;
-  body.append(style, ...elements);
+  body.style.cssText = `display: grid; place-content: safe center; height: ${height}px`;
+  body.append(style, element);
   const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" style="color-scheme: ${scheme}">
     <foreignObject width="100%" height="100%">${new XMLSerializer().serializeToString(body)}</foreignObject></svg>`;

@@ -1,7 +1,7 @@
-import { bisectLeft, cumsum, greatest, sum } from 'd3-array';
+import { bisectLeft, cumsum, greatest, group, sum } from 'd3-array';
 import { endOf, startOf, startsOf } from '../buckets.ts';
 import type { Bucket } from '../loader.ts';
-import { groupedBy, type Row } from '../rows.ts';
+import type { Row } from '../rows.ts';
 import { aDay, plusDays } from '../time.ts';
 
 export type Model = 'directional' | 'semantic';
@@ -254,8 +254,8 @@ export function changeAt(
 
 export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
   rows: readonly One[],
-): Map<string, readonly [One, ...One[]]> {
-  return groupedBy(rows, (row) => keyOf({ ...row, match: row.match_type }));
+) {
+  return group(rows, (row) => keyOf({ ...row, match: row.match_type }));
 }
 
 function coveredBy(ranges: readonly CoveredRow[]): (from: number, to: number) => boolean {

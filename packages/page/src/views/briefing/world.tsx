@@ -7,7 +7,7 @@ import type { Cell } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
 import { Section } from '../../parts.tsx';
 import { report } from '../../report.ts';
-import { groupedBy, type Row } from '../../rows.ts';
+import type { Row } from '../../rows.ts';
 
 type Series = Row<'briefing'>;
 
@@ -35,7 +35,7 @@ export function World({ rows, to }: { rows: readonly Series[]; to: string }) {
       <div class="matrix">
         <Grid
           label="World: arrow keys move, Enter shows the series over time"
-          rows={topics.map((title) => ({ title }))}
+          rows={topics}
           columns={countries.map((title) => ({ title, group: '' }))}
           cell={cell}
           said={({ row, column }) => [`${countries[column]} ${topics[row]}`, inWords(at(row, column))]}
@@ -61,7 +61,7 @@ function worldOf(rows: readonly Series[]) {
   const countries = busiest
     .slice(0, Math.max(6, Math.floor((Math.min(innerWidth, 1700) * 0.5 - 160) / least)))
     .toSorted();
-  const topics = [...groupedBy(rows, ({ topic }) => topic).keys()].toSorted();
+  const topics = [...new Set(rows.map(({ topic }) => topic))].toSorted();
   const byKey = new Map(rows.map((row) => [`${row.country}\n${row.topic}`, row]));
   return {
     topics,

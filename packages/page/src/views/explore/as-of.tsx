@@ -97,8 +97,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
   const newest = Math.max(now, chosen);
   // Whole seconds, at most 400.
   const step = Math.ceil(Math.max(1, newest - oldest) / 400_000) * 1_000;
-  const last = Math.max(1, Math.ceil((newest - oldest) / step));
-  const momentOf = (place: number) => (place >= last ? undefined : oldest + place * step);
+  const end = oldest + Math.max(1, Math.ceil((newest - oldest) / step)) * step;
   const at = slid ?? chosen;
   const isNow = at === now;
   const changed = loads.filter(
@@ -143,14 +142,16 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
           type="range"
           aria-label="Moment"
           aria-valuetext={isNow ? 'now' : `${moment(at, step < 60_000)} ${zone.value}`}
-          min={0}
-          max={last}
-          value={isNow ? last : Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
-          onInput={(event) => setSlid(momentOf(event.currentTarget.valueAsNumber) ?? now)}
-          onChange={(event) => {
-            const chosen = momentOf(event.currentTarget.valueAsNumber);
-            go({ as_of: chosen === undefined ? null : textOf(chosen) }, 'replace');
-          }}
+          min={oldest}
+          max={end}
+          step={step}
+          value={isNow ? end : at}
+          onInput={({ currentTarget: { valueAsNumber } }) =>
+            setSlid(valueAsNumber === end ? now : valueAsNumber)
+          }
+          onChange={({ currentTarget: { valueAsNumber } }) =>
+            go({ as_of: valueAsNumber === end ? null : textOf(valueAsNumber) }, 'replace')
+          }
         />
         <div class="row quiet small">
           {moment(oldest)}

@@ -21,7 +21,7 @@ import {
 } from './asked.ts';
 import { Changes, namesOf } from './changes.tsx';
 import { Feeds } from './feeds.tsx';
-import { HeatMap, type Topic } from './heat.tsx';
+import { HeatMap } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { Shows, shown } from './shows.tsx';
 
@@ -132,7 +132,7 @@ function OfHeadlines() {
       </Controls>
       <UnknownMoment />
       {show === 'lines' && <Lines {...{ asked, what, changes: changesOf(asked, what, countries) }} />}
-      {show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(topics)} countries={ofCountries} />}
+      {show === 'heat' && <HeatMap asked={asked} topics={loadedOf(topics)} countries={ofCountries} />}
       {show === 'changes' && <Changes about={changesOf(asked, what, countries)} />}
     </>
   );
@@ -169,11 +169,11 @@ function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
   };
 }
 
-function loadedTopics(topics: readonly Choice[]): Topic[] {
-  return topics
-    .filter(({ note }) => note === '')
-    .map(({ code, group }) => ({ name: code, category: group ?? '' }))
-    .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
+/** Returns the topics that are loaded, by category and name. */
+function loadedOf(topics: readonly Choice[]): string[] {
+  const loaded = topics.filter(({ note }) => note === '');
+  const keyOf = ({ code, group = '' }: Choice) => `${group} ${code}`;
+  return loaded.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b))).map(({ code }) => code);
 }
 
 /** Chooses which news counts: one match type, or domestic against international. */

@@ -256,7 +256,7 @@ type IndexLine = ReturnType<typeof linesOf>[number];
 function linesOf(rows: readonly IndexRow[]) {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
-      const { topic, match_type: line, of } = points[0];
+      const { topic, match_type: line, of } = points[0]!;
       return {
         key,
         name: `${topic} ${line}`,

@@ -100,9 +100,9 @@ function Matrix({ about, coverage, listed }: AnswersTo<typeof matrixOf>) {
       <div class="matrix apart">
         <Grid
           label="Coverage: arrow keys move, Enter lists the missing days of a series"
-          rows={rows.map(({ code, name }) => ({
-            title: [code, (hasNames || !code) && name].filter(Boolean).join('  ') || 'all',
-          }))}
+          rows={rows.map(
+            ({ code, name }) => [code, (hasNames || !code) && name].filter(Boolean).join('  ') || 'all',
+          )}
           // A single column needs no title.
           columns={columns.length === 1 ? [{ title: '', group: '' }] : columns}
           down={() => Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)))}

@@ -1,3 +1,4 @@
+import { rollups } from 'd3-array';
 import { Fragment } from 'preact';
 import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
@@ -5,7 +6,7 @@ import { completeTo } from '../../loader.ts';
 import { number, share } from '../../numbers.ts';
 import { Flowing, Problems, Section, useTitle } from '../../parts.tsx';
 import { report } from '../../report.ts';
-import { groupedBy, type Row } from '../../rows.ts';
+import type { Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { moment } from '../../time.ts';
 import { Causes } from '../causes.tsx';
@@ -53,7 +54,7 @@ export function Pipeline() {
       {loads.length > 0 && (
         <details open={report !== undefined}>
           <summary>Last loads: {number(loads.length)}</summary>
-          <Section title="Last loads" beside={<Share of={asked.loads} />}>
+          <Section title="Last loads" beside={asked.loads.answer && <Share of={asked.loads.answer} />}>
             <Loads loads={loads} />
           </Section>
         </details>
@@ -65,8 +66,7 @@ export function Pipeline() {
 /** Says in one sentence how many jobs stand how, and when something was last loaded. */
 function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[]): string {
   if (jobs.length === 0) return 'There is no job yet. To make one: npx gmsi init';
-  const states = [...groupedBy(jobs, ({ state }) => state)];
-  const counts = states.map(([state, of]) => `${number(of.length)} ${state}`).join(', ');
+  const counts = countsOf(jobs.map(({ state }) => state));
   const stand =
     jobs.length === 1 ? `${jobs[0]!.job}: ${counts.slice(2)}` : `${number(jobs.length)} jobs: ${counts}`;
   const [last] = loads.filter(({ state }) => state !== 'running');
@@ -81,11 +81,19 @@ function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[])
 
 /** Counts what `gmsi check` found in its last run, by result; causes name what failed. */
 function checkedOf(checks: readonly Row<'checks'>[]): string {
-  const results = [...groupedBy(checks, ({ result }) => result)];
   const oldest = checks.map(({ checked_at }) => checked_at).toSorted()[0];
-  return oldest
-    ? `Checks: ${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}, since ${moment(oldest)}.`
-    : '';
+  const results = countsOf(checks.map(({ result }) => result));
+  return oldest ? `Checks: ${results}, since ${moment(oldest)}.` : '';
+}
+
+/** Counts words: "2 good, 1 failing". */
+function countsOf(words: readonly string[]): string {
+  const counts = rollups(
+    words,
+    ({ length }) => length,
+    (word) => word,
+  );
+  return counts.map(([word, count]) => `${number(count)} ${word}`).join(', ');
 }
 
 /** Shows the month's requests for each API key against the budget of the jobs. Only the server's own key has a forecast. */
@@ -100,7 +108,7 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
   const names = jobs.filter((job) => job.requests_per_month === most?.requests_per_month);
   const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
   return (
-    <Section title="Requests this month" beside={<Share of={requests} />}>
+    <Section title="Requests this month" beside={requests.answer && <Share of={requests.answer} />}>
       {most && most.requests_used !== null && !hasOwn && <Bullet job={most} of={of} used={0} />}
       {rows.map(({ key, requests, is_own }) => (
         <Fragment key={key}>
