@@ -354,7 +354,7 @@ export function SignedBar({ value }: { value: number }) {
   const wide = Math.min(1, Math.abs(value)) * 50;
   const background = `var(--${value < 0 ? 'negative' : 'positive'})`;
   return (
-    <span class="bar signed" aria-hidden="true">
+    <span class="signed" aria-hidden="true">
       <span style={{ background, width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }} />
     </span>
   );

@@ -1,5 +1,4 @@
 import { rollups } from 'd3-array';
-import { Fragment } from 'preact';
 import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { completeTo } from '../../loader.ts';
@@ -96,82 +95,53 @@ function countsOf(words: readonly string[]): string {
   return counts.map(([word, count]) => `${number(count)} ${word}`).join(', ');
 }
 
-/** Shows the month's requests for each API key against the budget of the jobs. Only the server's own key has a forecast. */
+/** Says what each API key has used of the month's budget. Only the server's own key has a forecast. */
 function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
   const { jobs, requests } = props;
   const rows = requests.answer?.rows ?? [];
-  const hasOwn = rows.some(({ is_own }) => is_own);
   // The most that any job allows: causes name jobs that must stop earlier.
   const [most] = jobs
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   const names = jobs.filter((job) => job.requests_per_month === most?.requests_per_month);
   const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
+  const isUnused = most && most.requests_used !== null && !rows.some(({ is_own }) => is_own);
   return (
     <Section title="Requests this month" beside={requests.answer && <Share of={requests.answer} />}>
-      {most && most.requests_used !== null && !hasOwn && <Bullet job={most} of={of} used={0} />}
-      {rows.map(({ key, requests, is_own }) => (
-        <Fragment key={key}>
-          {!is_own && (
-            <p class="quiet">
-              {hasOwn ? 'Another' : 'The'} key: <code>{key}</code>
-            </p>
+      {[...(isUnused ? [{ key: '', requests: 0, is_own: true }] : []), ...rows].map((one) => (
+        <p key={one.key}>
+          {!one.is_own && (
+            <>
+              Key <code>{one.key}</code>:{' '}
+            </>
           )}
-          {most ? (
-            <Bullet
-              job={is_own ? most : { ...most, projected: null, spent_by: null }}
-              {...{ of }}
-              used={requests}
-            />
-          ) : (
-            <p>
-              <b>{number(requests)}</b> requests. No job sets a budget.
-            </p>
-          )}
-        </Fragment>
+          <b>{number(one.requests)}</b> requests{' '}
+          {most ? <Used job={most} {...{ of }} {...one} /> : 'used. No job sets a budget.'}
+        </p>
       ))}
       {rows.length === 0 && !most && <p class="quiet">None yet.</p>}
     </Section>
   );
 }
 
-/** Draws the requests of a key against a budget, with its reserve and the forecast. @param of the jobs that set it */
-function Bullet({ job, of, used }: { job: Row<'jobs'>; of: string; used: number }) {
-  const { projected, spent_by } = job;
-  const [perMonth, reserve] = [job.requests_per_month!, job.reserve ?? 0];
-  const most = Math.max(perMonth, used, projected ?? 0, 1);
-  const percent = (requests: number) => `${(100 * requests) / most}%`;
-  const left = Math.max(0, perMonth - used);
-  const isScheduled = projected !== null && projected > used;
+/** Compares the requests of a key with a budget. @param props.of the jobs that set it */
+function Used(props: { job: Row<'jobs'>; of: string; requests: number; is_own: boolean }) {
+  const { job, of, requests, is_own } = props;
+  const { projected, spent_by, reserve } = job;
+  const limit = job.requests_per_month!;
+  const left = Math.max(0, limit - requests);
   return (
     <>
-      {/* biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently */}
-      <span
-        class="bar bullet"
-        role="meter"
-        aria-label={`Requests used of ${number(perMonth)}`}
-        aria-valuemin={0}
-        aria-valuemax={Math.max(1, perMonth)}
-        aria-valuenow={Math.min(used, Math.max(1, perMonth))}
-      >
-        <span class="reserve" style={{ left: percent(perMonth - reserve), width: percent(reserve) }} />
-        <span class={left > 0 ? 'used' : 'used over'} style={{ width: percent(used) }} />
-        {isScheduled && <span class="at" style={{ left: percent(projected) }} />}
-        <span class="at limit" style={{ left: percent(perMonth) }} />
-      </span>
-      <p>
-        <b>{number(used)}</b> requests used, limit {number(perMonth)} (the budget of {of}),{' '}
-        {share(left, perMonth)} left
-        {isScheduled && (
-          <>
-            ; about <b>{number(projected)}</b> by the end of the month, from what is scheduled
-          </>
-        )}
-        {spent_by && (
-          <strong class="bad">{left === 0 ? '; used up' : `; used up about ${moment(spent_by)}`}</strong>
-        )}
-        . <span class="quiet">{reserve > 0 && `Backfills leave ${number(reserve)} for syncs.`}</span>
-      </p>
+      used, limit {number(limit)} (the budget of {of}), {share(left, limit)} left
+      {is_own && projected !== null && projected > requests && (
+        <>
+          ; about <b>{number(projected)}</b> by the end of the month, from what is scheduled
+        </>
+      )}
+      {is_own && spent_by && (
+        <strong class="bad">{left === 0 ? '; used up' : `; used up about ${moment(spent_by)}`}</strong>
+      )}
+      . <span class="quiet">{reserve ? `Backfills leave ${number(reserve)} for syncs.` : ''}</span>
     </>
   );
 }
