@@ -6,7 +6,7 @@ import type { Path, Row } from './rows.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-export interface Question<Of extends Path = Path> {
+interface Question<Of extends Path = Path> {
   readonly path: Of;
   readonly parameters: Parameters;
 }
@@ -44,7 +44,7 @@ export const wantsToken = signal(false);
 export const completeTo = signal<string | null>(null);
 
 /** Queries the API. @throws Refusal, also if the server does not answer */
-export async function ask<Of extends Path>(question: Question<Of>, stop?: AbortSignal): Promise<Answer<Of>> {
+async function ask<Of extends Path>(question: Question<Of>, stop?: AbortSignal): Promise<Answer<Of>> {
   const url = addressOf(question.path, question.parameters);
   if (report) {
     const found = report.answers[url];
@@ -145,7 +145,7 @@ export function question<Of extends Path>(path: Of, parameters: Parameters): Que
 }
 
 /** What a view shows: what it is about, and the answers to the questions that are made of that. */
-export type Together<About, Asks> = { readonly about: About } & {
+type Together<About, Asks> = { readonly about: About } & {
   readonly [Name in keyof Asks]: AnswerTo<Asks[Name]>;
 };
 type AnswerTo<One> = One extends Question<infer Of> ? Answer<Of> : undefined;

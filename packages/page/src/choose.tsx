@@ -80,14 +80,8 @@ export function Choose(props: {
   const [active, setActive] = useState(0);
   // Enter was pressed before the choices were loaded.
   const [isEntered, setEntered] = useState(false);
-  // Those that were chosen when the list opened come first, so that no row moves under the pointer.
-  const [first, setFirst] = useState(chosen);
   const id = useId();
-  const findBy = (words: string) =>
-    words.trim() === ''
-      ? choices.toSorted((a, b) => Number(first.includes(b.code)) - Number(first.includes(a.code)))
-      : findNames(choices, words);
-  const found = findBy(words);
+  const found = findNames(choices, words);
   const choose = (next: string[]) => {
     // What was typed is done; without words, more may be chosen from the list.
     if (words !== '' || atMost === 1) setOpen(false);
@@ -116,7 +110,7 @@ export function Choose(props: {
   const onKey = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
     // Enter may follow the last letter before the list is drawn anew.
     const typed = event.currentTarget.value;
-    const enters = typed === words ? found[active] : findBy(typed)[0];
+    const enters = typed === words ? found[active] : findNames(choices, typed)[0];
     const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Escape' && isOpen) setOpen(false);
     else if (event.key === 'Enter' && isOpen && typed !== '' && choices.length === 0) setEntered(true);
@@ -166,10 +160,7 @@ export function Choose(props: {
           placeholder={isSeveral && chosen.length > 0 ? 'add …' : namesIn(choices, chosen) || none}
           title={chosen.join(', ')}
           value={words}
-          onFocus={() => {
-            setFirst(chosen);
-            setOpen(true);
-          }}
+          onFocus={() => setOpen(true)}
           onInput={(event) => {
             setWords(event.currentTarget.value);
             setActive(0);

@@ -21,7 +21,7 @@ export interface Cell {
 export type CellAt = (row: number, column: number) => Cell;
 
 /** Positions in CSS pixels, from the top left cell. */
-export type Layout = ReturnType<typeof layoutOf>;
+type Layout = ReturnType<typeof layoutOf>;
 
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
 export const letter = 6.6;

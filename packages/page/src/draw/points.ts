@@ -29,7 +29,7 @@ export type State = 'covered' | 'cut' | 'incomplete' | 'missing';
 type Times = readonly [begin: number, end: number];
 
 /** Returns the state of a bucket in a period, both in milliseconds. */
-export function stateOf(
+function stateOf(
   isCovered: (...times: Times) => boolean,
   [start, stop]: Times,
   [begin, end]: Times,
