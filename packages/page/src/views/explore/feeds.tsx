@@ -50,11 +50,14 @@ function AnyFeed({ rows }: Answer<'feeds'>) {
   if (feed !== undefined)
     return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
   return (
-    <p class="empty">
-      No index and no news of assets or countries is loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says
-      what loading a job costs, without a request: of the examples <code>ticker-index.yaml</code> or{' '}
-      <code>gmsi-index.yaml</code>, for instance.
-    </p>
+    <>
+      <Shows />
+      <p class="empty">
+        No index and no news of assets or countries is loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says
+        what loading a job costs, without a request: of the examples <code>ticker-index.yaml</code> or{' '}
+        <code>gmsi-index.yaml</code>, for instance.
+      </p>
+    </>
   );
 }
 
