@@ -271,6 +271,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     const page = await open(`view=pipeline&${days}&country=NO&topic=Inflation-Food`, hostile);
     await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-31`);
     await shown(page, hostile);
+    await page.getByText('1 earlier version').first().click();
+    await page.getByRole('region', { name: 'Versions' }).locator('mark').first().waitFor();
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).not.toContain('hacked');

@@ -4,16 +4,13 @@ import { address, go } from './address.ts';
 import { number, score } from './numbers.ts';
 import { Scroll } from './parts.tsx';
 
-/** Makes a button of a title that shows what is below the row, and hides it again. */
-type Unfold = (title: ComponentChildren) => ComponentChildren;
-
 export interface Column<Row> {
   readonly title: string;
   /** `number` is aligned to the right and sorted from the largest; `head` names its row; others are classes. */
   readonly kind?: 'number' | 'head' | 'nowrap' | 'time' | 'text' | 'reason';
   readonly hint?: string;
   /** Returns what a cell shows; by default what the rows are sorted by, a text or a count. */
-  readonly show?: (row: Row, index: number, unfold: Unfold) => ComponentChildren;
+  readonly show?: (row: Row, index: number) => ComponentChildren;
   /** Returns what the rows are sorted by; `null` comes last. Without it, the column cannot be sorted. */
   readonly by?: ((row: Row) => number | string | null) | undefined;
 }
@@ -33,15 +30,12 @@ export function Table<Row>(props: {
   sort?: string;
   first?: number;
   detail?: (row: Row) => ComponentChildren;
-  /** True if that is only shown once the row is unfolded. */
-  isFolded?: boolean;
   isCurrent?: (row: Row) => boolean;
   kind?: string;
 }) {
   const { label, rows, columns, keyOf, sort, first = Number.POSITIVE_INFINITY } = props;
-  const { detail, isFolded, isCurrent, kind } = props;
+  const { detail, isCurrent, kind } = props;
   const [isAll, setAll] = useState(false);
-  const [open, setOpen] = useState<readonly (string | number)[]>([]);
   const asked = (sort && address.value.get(sort)) || '';
   const sorted = columns.find(({ title, by }) => by && title === asked.replace(/^-/, ''));
   const isDescending = (sorted?.kind === 'number') !== asked.startsWith('-');
@@ -81,14 +75,7 @@ export function Table<Row>(props: {
           <tbody>
             {(isAll ? inOrder : inOrder.slice(0, first)).map((row) => {
               const key = keyOf(row);
-              const isOpen = open.includes(key);
-              const below = (!isFolded || isOpen) && detail?.(row);
-              const flip = () => setOpen(isOpen ? open.filter((one) => one !== key) : [...open, key]);
-              const unfold: Unfold = (title) => (
-                <button type="button" class="flat unfold" aria-expanded={isOpen} onClick={flip}>
-                  {title}
-                </button>
-              );
+              const below = detail?.(row);
               return (
                 <Fragment key={key}>
                   <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
@@ -96,7 +83,7 @@ export function Table<Row>(props: {
                       const [Cell, scope] = kind === 'head' ? (['th', 'row'] as const) : (['td'] as const);
                       return (
                         <Cell key={title} class={kind} scope={scope} data-title={title}>
-                          {show ? show(row, rows.indexOf(row), unfold) : written(by?.(row))}
+                          {show ? show(row, rows.indexOf(row)) : written(by?.(row))}
                         </Cell>
                       );
                     })}

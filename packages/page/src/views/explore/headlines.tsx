@@ -1,4 +1,4 @@
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type AnswersTo, type Parameters, question, useAnswer, useTogether } from '../../api.ts';
 import { type Chart, isLoaded, type SeriesKey } from '../../draw/points.ts';
@@ -80,7 +80,7 @@ export function Headlines(props: { chart: Chart; selected: Selected; asOf: strin
 }
 
 function Listed({ about, latest }: AnswersTo<typeof questionsOf>) {
-  const { find, series, asOf } = about;
+  const { find } = about;
   const { rows } = latest;
   if (rows.length === 0)
     return (
@@ -105,9 +105,7 @@ function Listed({ about, latest }: AnswersTo<typeof questionsOf>) {
         keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
         sort="news"
         first={100}
-        isFolded
-        detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
-        columns={columnsOf(rows)}
+        columns={columnsOf(rows, about)}
       />
     </>
   );
@@ -129,7 +127,10 @@ function Rules({ topic }: { topic: string }) {
   );
 }
 
-function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
+function columnsOf(
+  rows: readonly Headline[],
+  about: { readonly series: SeriesKey; readonly asOf: string | null },
+): Column<Headline>[] {
   // Part of the headlines in order would look like all of them.
   const sortable = (by: (row: Headline) => string | number | null) => (rows.length < most ? by : undefined);
   return [
@@ -142,7 +143,7 @@ function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
     {
       title: 'headline',
       kind: 'text',
-      show: (row, _, unfold) => (
+      show: (row) => (
         <>
           <HeadlineText {...row} text={row.headline} />{' '}
           <span class="quiet">
@@ -150,7 +151,7 @@ function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
             {row.moved_from && ` · moved from ${moment(row.moved_from)}`}
             {row.retracted_at && ` · ${row.reason} ${moment(row.retracted_at)}`}
           </span>
-          {versionsTitle(row) && unfold(versionsTitle(row))}
+          {row.earlier + row.later > 0 && <Versions row={row} series={about.series} asOf={about.asOf} />}
         </>
       ),
     },
@@ -177,20 +178,24 @@ function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
   ];
 }
 
-function versionsTitle({ earlier, later }: Headline): string | undefined {
-  const count = (versions: number, when: string) => versions > 0 && counted(versions, `${when} version`);
-  const since = later > 0 && `changed since: ${count(later, 'later')}`;
-  return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
-}
-
 type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
+/** Lists the versions of a headline once somebody wants to see them. */
 function Versions(props: { row: Headline; series: SeriesKey; asOf: string | null }) {
-  const { published_at, headline_id } = props.row;
+  const { published_at, headline_id, earlier, later } = props.row;
   const { country, topic, match } = props.series;
+  const [isOpen, setOpen] = useState(false);
   const of = { country, topic, match_type: match, published_at, headline_id };
-  return <Answered asked={useTogether({ of, asOf: props.asOf }, versionsOf)} as={ListedVersions} />;
+  const asked = useTogether(isOpen ? { of, asOf: props.asOf } : undefined, versionsOf);
+  const before = earlier > 0 && counted(earlier, 'earlier version');
+  const since = later > 0 && `changed since: ${counted(later, 'later version')}`;
+  return (
+    <details class="small" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{[before, since].filter(Boolean).join(', ')}</summary>
+      <Answered asked={asked} as={ListedVersions} />
+    </details>
+  );
 }
 
 function versionsOf({ of }: { readonly of: Parameters; readonly asOf: string | null }) {
@@ -199,6 +204,7 @@ function versionsOf({ of }: { readonly of: Parameters; readonly asOf: string | n
 
 function ListedVersions({ about, versions }: AnswersTo<typeof versionsOf>) {
   const { rows } = versions;
+  const at = about.asOf ?? '9999';
   const partsOf = (version: Version) => ({
     headline: version.headline ?? '–',
     directional: score(version.directional_score),
@@ -212,7 +218,7 @@ function ListedVersions({ about, versions }: AnswersTo<typeof versionsOf>) {
         label="Versions"
         rows={rows}
         keyOf={({ known_from }) => known_from}
-        isCurrent={(version) => isKnownAt(version, about.asOf)}
+        isCurrent={({ known_from: from, known_to: to }) => from <= at && (to === null || to > at)}
         columns={[
           { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
           ...(['headline', 'directional', 'semantic', 'topic', 'retracted'] as const).map((title) => ({
@@ -231,11 +237,6 @@ function ListedVersions({ about, versions }: AnswersTo<typeof versionsOf>) {
       <Share of={versions} />
     </div>
   );
-}
-
-function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
-  if (asOf === null) return known_to === null;
-  return known_from <= asOf && (known_to === null || known_to > asOf);
 }
 
 /** The text of a headline, as a link if the service sent a web address, and its source. */
