@@ -84,7 +84,8 @@ async function loaded(options: Record<string, unknown> = {}) {
   const job = aJobFor(day, {
     lookback: 'P0D',
     ...options,
-    service: { end_date: 'inclusive', page_size: 10 },
+    // One window at a time, so that the order is the one of the job.
+    service: { end_date: 'inclusive', page_size: 10, concurrency: 1 },
   });
   const original: Sent[] = [];
   const run = { job, db, sandbox, clock };
