@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { exactTime } from '../warehouse/exact-time.ts';
 import { type Asked, asOf, exactMoment, limit, textUpTo } from './asking.ts';
 import { momentSql, question, score, text, timeText } from './reading.ts';
-import { models } from './sentiment.ts';
 
 const series = {
   country: textUpTo(200),
@@ -98,21 +97,6 @@ function knownAt({ as_of }: Within): string {
   return as_of ? `, as known at ${as_of}` : '';
 }
 
-/** Also the score whose mean is explained. */
-export const storiesAsked = within.extend({ model: z.enum(models).default('directional') });
-
-/** Headlines that say the same (`gmsi.story_key`), and what they add to the mean score of the period. */
-export const storyRow = z.object({
-  headline: text.describe('As its latest headline puts it.'),
-  source: text,
-  url: text,
-  last_at: timeText,
-  headline_count: z.int().describe('Headlines with a score that say the same (gmsi.story_key).'),
-  directional: score,
-  semantic: score,
-  contribution: z.number().describe('To the mean, which is the sum of all contributions.'),
-});
-
 /** The headline, source and address of a story, as its latest headline has them. */
 export const latest = sql.join(
   ['headline', 'source', 'url'].map((column) => {
@@ -120,39 +104,6 @@ export const latest = sql.join(
     return sql`(array_agg(${of} order by published_at desc, headline_id))[1] as ${of}`;
   }),
 );
-
-/** Most stories for the mean, and most against it. */
-const mostStories = 50;
-
-/** Returns the stories behind a mean: those that raise it most, and those that lower it most. */
-export function storiesOf(asked: Asked<typeof storiesAsked>) {
-  const { country, topic, match_type, model } = asked;
-  return question(
-    storyRow,
-    `Stories behind the ${model} mean of ${country} ${topic} (${match_type})${knownAt(asked)}`,
-    sql`
-      with scored as (
-        select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
-        from ${foundBy(asked)} and retracted_at is null
-      ), stories as (
-        select ${latest}, max(published_at) as last_at, count(*)::int as headline_count,
-               avg(gmsi.summable(directional_score)) as directional, avg(gmsi.summable(semantic_score)) as semantic,
-               sum(score) / (select count(score) from scored) as contribution
-        from scored
-        where score is not null
-        group by coalesce(gmsi.story_key(headline), headline_id)
-      )
-      select headline, source, url, ${exactTime('last_at')} as last_at, headline_count, directional, semantic, contribution
-      from (
-        select *, row_number() over (order by contribution desc, last_at desc) as from_top,
-               row_number() over (order by contribution, last_at desc) as from_bottom
-        from stories
-        where ${says(asked)}
-      ) as ranked
-      where from_top <= ${sql.lit(mostStories)} or from_bottom <= ${sql.lit(mostStories)}
-      order by contribution desc, ranked.last_at desc`,
-  );
-}
 
 /** The key of `gmsi.headlines`. */
 export const versionsAsked = z.object({ ...series, published_at: exactMoment, headline_id: z.uuid() });

@@ -78,8 +78,7 @@ export function feedSubjects(feed: (typeof subjectFeeds)[number]) {
 
 const subject = textUpTo(200).describe('A country, a country’s name or a ticker, as the feed has it.');
 
-export const newsCountsAsked = z.object({ subject, ...period, by });
-export const indexAsked = newsCountsAsked.extend({ feed: z.enum(indexFeeds), as_of: asOf });
+export const indexAsked = z.object({ subject, ...period, by, feed: z.enum(indexFeeds), as_of: asOf });
 
 /**
  * The mean of an index over an hour, a day, a week or a month, weighted by the number of headlines or events. Without a state:
@@ -149,34 +148,11 @@ export const newsRow = z.object({
   score: score.describe('null for an event.'),
 });
 
-export const newsCountRow = z.object({ kind: z.enum(newsKinds), at: z.string(), count: z.int() });
-
-/** Counts the events and headlines of an asset over time. */
-export function newsOverTime({ subject, from, to, by }: Asked<typeof newsCountsAsked>) {
-  const times = Object.values(newsFeeds)
-    .filter(([, , , kind]) => kind !== 'macro headline')
-    .map(
-      ([table, of, time, kind]) =>
-        sql`select ${sql.lit(kind)} as kind, ${time} as time from ${table} where ${within(of, time, { subject, from, to })}`,
-    );
-  const { begins, at } = bucketOf(by, sql`time at time zone 'UTC'`);
-  return question(
-    newsCountRow,
-    `How many events and headlines of ${subject} there are by ${by}`,
-    sql`
-      select kind, ${at} as at, count(*)::int as count
-      from (${sql.join(times, sql` union all `)}) as news
-      group by kind, ${begins}
-      order by kind, ${begins}
-      limit 50000`,
-  );
-}
-
 /** True for rows of a subject in a period that are not retracted. */
 function within(
   of: RawBuilder<unknown>,
   time: RawBuilder<unknown>,
-  { subject, from, to }: Omit<Asked<typeof newsCountsAsked>, 'by'>,
+  { subject, from, to }: Pick<Asked<typeof indexAsked>, 'subject' | 'from' | 'to'>,
 ) {
   return sql`${of} = ${subject} and retracted_at is null
         and ${time} >= ${from}::date::timestamp at time zone 'UTC'

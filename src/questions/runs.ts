@@ -142,20 +142,6 @@ export function rescorings(of: {
   );
 }
 
-/** Sources with the most headlines come first. */
-export const arrivalDelays = question(
-  z.object({
-    source: text,
-    headlines: count,
-    p50: z.number().describe('Seconds within which half of them arrived.'),
-    p99: z.number(),
-  }),
-  'How long after its publication a headline arrived in the last 30 days, by source',
-  sql`
-      select source, headlines, extract(epoch from p50)::float8 as p50, extract(epoch from p99)::float8 as p99
-      from gmsi.arrival_delays order by headlines desc, source limit 500`,
-);
-
 /** `key` is the fingerprint of an API key. */
 export const requestsRow = z.object({ month: text, key: z.string(), is_own: z.boolean(), requests: count });
 export type RequestsOfKey = RowOf<typeof requestsRow>;

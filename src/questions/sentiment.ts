@@ -7,17 +7,15 @@ import { momentSql, question, type RowOf, score } from './reading.ts';
 export const country = several('A country', 100);
 export const topic = several('A topic', 100);
 
-/** A period of series: all combinations of these lists. */
-export const periodAsked = z.object({
+/** A period of series, all combinations of these lists, in buckets. */
+export const sentimentAsked = z.object({
   country,
   topic,
   match_type: several('A match type', 3).default(['COMBINED']),
   ...period,
   as_of: asOf,
+  by,
 });
-type PeriodAsked = Asked<typeof periodAsked>;
-
-export const sentimentAsked = periodAsked.extend({ by });
 type SentimentAsked = Asked<typeof sentimentAsked>;
 
 const count = z.int().nullable();
@@ -72,7 +70,7 @@ export function sentimentOverTime(asked: SentimentAsked) {
     sentimentRow,
     `Sentiment by ${by}${as_of ? `, as it was known at ${as_of}` : ''}`,
     sql`
-      with ${pointsOf(asked, by)}
+      with ${pointsOf(asked)}
       select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
              ${ifLoaded('all_count')}
       from points
@@ -88,16 +86,13 @@ function ifLoaded(value: string): RawBuilder<number | null> {
   return sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0) end as ${sql.ref(value)}`;
 }
 
-/**
- * Returns the tables of SQL that end in `points`: a row for each series and bucket, with its state.
- * @param by `null` for one bucket of the whole period
- */
-function pointsOf(asked: PeriodAsked, by: Bucket | null): RawBuilder<unknown> {
-  const { country, topic, match_type, from, to, as_of } = asked;
-  const { held, time, all, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
+/** Returns the tables of SQL that end in `points`: a row for each series and bucket, with its state. */
+function pointsOf(asked: SentimentAsked): RawBuilder<unknown> {
+  const { country, topic, match_type, from, to, by, as_of } = asked;
+  const { held, time, all, countOf, sumOf, errorOf } = sourceOf(asked);
   const firstDay = sql`${from}::date`;
   const lastDay = sql`${to}::date`;
-  const begins = by === null ? sql`${firstDay}::timestamp` : bucketOf(by, time).begins;
+  const { begins } = bucketOf(by, time);
   const days =
     as_of === undefined
       ? sql`gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '')`
@@ -108,9 +103,8 @@ function pointsOf(asked: PeriodAsked, by: Bucket | null): RawBuilder<unknown> {
                ${sumOf(model)} as ${sql.ref(`${model}_sum`)},
                ${errorOf(model)} as ${sql.ref(`${model}_error`)}`,
   );
-  const step =
-    by === null ? sql`${lastDay} + 1 - ${firstDay}::timestamp` : sql`interval ${sql.lit(`1 ${by}`)}`;
-  const first = by === null ? begins : sql`date_trunc(${sql.lit(by)}, ${firstDay}::timestamp)`;
+  const step = sql`interval ${sql.lit(`1 ${by}`)}`;
+  const first = sql`date_trunc(${sql.lit(by)}, ${firstDay}::timestamp)`;
   // A full join, because before the first ANALYZE, a left join may be planned as a nested loop over all buckets.
   return sql`series as (
         select asked.*, covered, settling, partial
@@ -123,13 +117,13 @@ function pointsOf(asked: PeriodAsked, by: Bucket | null): RawBuilder<unknown> {
       ), buckets as (
         select series.*, begins,
                daterange(greatest(begins::date, ${firstDay}),
-                         least((begins + (${step}) - interval '1 microsecond')::date, ${lastDay}), '[]') as days
+                         least((begins + ${step} - interval '1 microsecond')::date, ${lastDay}), '[]') as days
         from series
         cross join generate_series(${first}, ${lastDay} + interval '23 hours', ${step}) as begins
       ), sums as (
         select country, topic, match_type, ${begins} as begins, ${all} as all_count, ${sql.join(summed, sql`,`)}
         from ${held}
-        group by country, topic, match_type, ${by === null ? sql`4` : begins}
+        group by country, topic, match_type, ${begins}
       ), points as (
         select *, gmsi.state_of(days, covered, settling, partial, all_count > 0) as state
         from buckets full join sums using (country, topic, match_type, begins)
@@ -160,7 +154,7 @@ type Model = (typeof models)[number];
  * Returns the rollup that serves a question or, for a past moment, the headlines themselves: `held`, rows of SQL, `time`, that
  * of a row in UTC, and what sums them up.
  */
-function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>) {
+function sourceOf(asked: SentimentAsked) {
   const { country, topic, match_type, from, to, by, as_of } = asked;
   const ofSeries = sql`country = any(${[...country]}::text[]) and topic = any(${[...topic]}::text[])
           and match_type = any(${[...match_type]}::text[])`;
@@ -226,49 +220,33 @@ const ofRollup: typeof ofHeadlines = {
   },
 };
 
-/** Returns points that are summed up by some columns. */
-function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): RawBuilder<unknown> {
+export const topicRow = z.object({
+  topic: z.string(),
+  at: z.string(),
+  state: z.string().describe(aboutState),
+  ...sums,
+});
+
+/** Returns the sentiment of topics by bucket, of countries together. */
+export function sentimentByTopic(asked: SentimentAsked) {
+  const { from, to, by } = asked;
   const values = models.flatMap((model) => [`${model}_count`, `${model}_sum`]);
   const sums = [...values, 'all_count'].map((value) => sql`sum(${sql.ref(value)}) as ${sql.ref(value)}`);
   const typed = (value: string) =>
     value.endsWith('_sum')
       ? ifLoaded(value)
       : sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0)::int end as ${sql.ref(value)}`;
-  return sql`
-      with ${points}, summed as (
-        select ${groups}, coalesce(${stateOfAll('state')}, 'not loaded') as state, ${sql.join(sums, sql`, `)}
-        from points
-        group by ${groups}
-      )
-      select ${sql.join([...[...values, 'all_count'].map(typed), ...models.map(meanOf)], sql`, `)}, state, `;
-}
-
-export const countryRow = z.object({ country: z.string(), state: z.string().describe(aboutState), ...sums });
-
-/** Returns the sentiment of topics over a period, a row for each country, also without headlines. */
-export function sentimentByCountry(asked: PeriodAsked) {
-  return question(
-    countryRow,
-    `Mean sentiment by country, ${asked.from} to ${asked.to}`,
-    sql`${summedUp(pointsOf(asked, null), sql`country`)}country
-      from summed
-      order by country`,
-  );
-}
-
-export const topicRow = z.object({
-  topic: z.string(),
-  at: z.string(),
-  ...countryRow.omit({ country: true }).shape,
-});
-
-/** Returns the sentiment of topics by bucket, of countries together. */
-export function sentimentByTopic(asked: SentimentAsked) {
-  const { from, to, by } = asked;
   return question(
     topicRow,
     `Mean sentiment by topic and ${by}, ${from} to ${to}`,
-    sql`${summedUp(pointsOf(asked, by), sql`topic, begins`)}topic, ${textOf(by, sql`begins`)} as at
+    sql`
+      with ${pointsOf(asked)}, summed as (
+        select topic, begins, coalesce(${stateOfAll('state')}, 'not loaded') as state, ${sql.join(sums, sql`, `)}
+        from points
+        group by topic, begins
+      )
+      select ${sql.join([...[...values, 'all_count'].map(typed), ...models.map(meanOf)], sql`, `)}, state,
+             topic, ${textOf(by, sql`begins`)} as at
       from summed
       order by topic, begins`,
   );

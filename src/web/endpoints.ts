@@ -68,7 +68,6 @@ const contentsEndpoints = [
     row: runs.rescoringRow,
     ask: (published) => runs.rescorings({ published }),
   }),
-  withoutParameters('arrival', runs.arrivalDelays, { isLive: true }),
   withoutParameters('checks', runs.lastChecks),
 ];
 
@@ -86,11 +85,6 @@ const sentimentEndpoints = [
     takes: overTime,
     row: sentiment.sentimentRow,
     ask: sentiment.sentimentOverTime,
-  }),
-  endpoint('sentiment/countries', 'Mean sentiment of topics by country over a period', {
-    takes: sentiment.periodAsked,
-    row: sentiment.countryRow,
-    ask: sentiment.sentimentByCountry,
   }),
   endpoint('sentiment/topics', 'Mean sentiment of countries by topic over time', {
     takes: overTime,
@@ -115,11 +109,6 @@ const sentimentEndpoints = [
     takes: headlines.headlinesAsked,
     row: headlines.headlineRow,
     ask: headlines.headlinesOf,
-  }),
-  endpoint('headlines/stories', 'The stories that raise and lower the mean of a series most (50 each)', {
-    takes: headlines.storiesAsked,
-    row: headlines.storyRow,
-    ask: headlines.storiesOf,
   }),
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
     takes: headlines.versionsAsked,
@@ -162,11 +151,6 @@ const indexEndpoints = [
     takes: indices.indexAsked.refine(...fewHours),
     row: indices.indexRow,
     ask: indices.indexOverTime,
-  }),
-  endpoint('news/counts', 'How many events and headlines of an asset there are over time', {
-    takes: indices.newsCountsAsked.refine(...fewHours),
-    row: indices.newsCountRow,
-    ask: indices.newsOverTime,
   }),
   endpoint('news', 'Events and headlines of an asset, or macro headlines of a country, the latest first', {
     takes: indices.newsAsked,
@@ -211,7 +195,6 @@ export function warehouseEndpoints({ leaseSeconds, apiKey, clock }: Server) {
       // By the clock of this process, which books requests as the loads do; a browser's may be of another month.
       ask: ({ month = monthOf(clock()) }) => runs.requestsByKey(ownKey, month),
     }),
-    withoutParameters('workers', runs.livingWorkers(leaseSeconds), { rights: 'own', isLive: true }),
   ];
 }
 

@@ -90,23 +90,19 @@ const questions: Readonly<Record<string, string>> = {
   jobs: '',
   causes: '',
   loads: 'limit=5',
-  workers: '',
   checks: '',
   requests: 'month=2026-11',
   'loads/rescorings': days,
-  arrival: '',
   'loads/known': 'feed=gmsi-headlines',
   moments: '',
   'series/fullest': 'feed=gmsi-headlines&limit=2',
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   sentiment: `${series}&${days}&by=hour`,
-  'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
   'feeds/subjects': 'feed=regional-index',
   index: `feed=ticker-index&subject=BTC_CRY&${days}&by=week`,
   news: `subject=BTC_CRY&${days}`,
-  'news/counts': `subject=BTC_CRY&${days}&by=day`,
   'topics/rules': 'topic=Inflation-Food',
   'coverage/missing': 'feed=gmsi-headlines',
   briefing: 'to=2026-10-20',
@@ -114,7 +110,6 @@ const questions: Readonly<Record<string, string>> = {
   'sentiment/changes': 'from=2026-10-20&to=2026-10-20',
   'sentiment/changes/stories': `${series}&from=2026-10-11&to=2026-10-20&against=before`,
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
-  'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
 };
 
 async function aHeadline() {
@@ -145,7 +140,7 @@ describe('the API', () => {
       const { row }: Endpoint = page.endpoints.find((one) => one.path === path)!;
       const rows = await rowsOf(`${path}?${query}`);
       // Nothing works for the warehouse here, and nothing is wrong with it.
-      const mayBeEmpty = ['workers', 'requests', 'loads/rescorings', 'arrival', 'moments'].includes(path);
+      const mayBeEmpty = ['requests', 'loads/rescorings', 'moments'].includes(path);
       expect(rows.length).toBeGreaterThanOrEqual(mayBeEmpty ? 0 : 1);
       for (const one of rows) {
         const withMoments = Object.entries(one).map(([column, value]) => {
@@ -261,17 +256,6 @@ describe('the API', () => {
     expect(await index('&as_of=2020-01-01T00:00:00Z')).toEqual([]);
   });
 
-  it('explains a mean by contributions that sum up to it', async () => {
-    const [day] = await rowsOf(`sentiment?${series}&from=2026-10-20&to=2026-10-20`);
-    const stories = await rowsOf(
-      `headlines/stories?${series}&from=2026-10-20T00:00:00Z&to=2026-10-21T00:00:00Z`,
-    );
-    const sum = (of: string) => stories.reduce((total, row) => total + Number(row[of]), 0);
-    expect(stories.length).toBeGreaterThan(1);
-    expect(sum('contribution')).toBeCloseTo(Number(day!.directional), 9);
-    expect(sum('headline_count')).toBe(day!.directional_count);
-  });
-
   it('says of each job what its last days are, and which days of the feed are missing, why, at what cost', async () => {
     const jobs = await rowsOf('jobs');
     expect(jobs.find(({ job }) => job === 'mine')!.recent).toBe('covered 31');
@@ -366,7 +350,7 @@ describe('the API', () => {
     expect(paged).toEqual(all);
   });
 
-  it('finds headlines and stories by their words or source, in capitals or not', async () => {
+  it('finds headlines by their words or source, in capitals or not', async () => {
     const of = `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`;
     const all = await rowsOf(`headlines?${of}&limit=1000`);
     const { headline, source } = all[0]!;
@@ -375,9 +359,6 @@ describe('the API', () => {
         `${row.headline} ${row.source}`.toLowerCase().includes(find.toLowerCase());
       const found = await rowsOf(`headlines?${of}&limit=1000&find=${encodeURIComponent(find)}`);
       expect(found).toEqual(all.filter(isFound));
-      const stories = await rowsOf(`headlines/stories?${of}&find=${encodeURIComponent(find)}`);
-      expect(stories.length).toBeGreaterThan(0);
-      expect(stories.every(isFound)).toBe(true);
     }
     expect(await rowsOf(`headlines?${of}&find=100%25_`)).toEqual([]);
   });
@@ -509,15 +490,8 @@ describe('the API', () => {
     });
   });
 
-  it('says of each country and topic what is loaded, also where there is no news', async () => {
+  it('sums up a topic over countries, and says what is loaded of it', async () => {
     const lists = 'country=US&country=NO&topic=Inflation-Food&topic=Governance/Corruption';
-    const byCountry = await rowsOf(`sentiment/countries?${lists}&country=XX&${days}`);
-    expect(byCountry.map(({ country, state }) => [country, state])).toEqual([
-      ['NO', 'partial'],
-      ['US', 'covered'],
-      ['XX', 'not loaded'],
-    ]);
-    expect(byCountry[2]).toMatchObject({ directional_count: null, directional: null, all_count: null });
     const asSeries = await rowsOf(`sentiment?${lists}&${days}&by=week`);
     const byTopic = await rowsOf(`sentiment/topics?${lists}&${days}&by=week`);
     expect(byTopic).toHaveLength(asSeries.length / 2);
