@@ -214,6 +214,19 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await page.getByRole('application', { name: /^Sentiment by day, 2026-07-04 to 2026-10-31/ }).waitFor();
   });
 
+  it('chooses at once what is loaded of what is found', async () => {
+    const page = await open(`view=sentiment&${series}`, /headlines/);
+    const topics = page.getByRole('combobox', { name: 'Topics' });
+    await topics.fill('politics');
+    await page.getByRole('option', { name: 'Governance/Corruption' }).waitFor();
+    // A single one is no group.
+    expect(await page.getByRole('button', { name: /^only the/ }).count()).toBe(0);
+    await page.getByRole('combobox', { name: 'Countries' }).click();
+    await page.getByRole('button', { name: 'only the 2 loaded' }).click();
+    const chosen = () => new URL(page.url()).searchParams.getAll('country').toSorted();
+    await expect.poll(chosen).toEqual(['NO', 'US']);
+  });
+
   it('leads from a country that changed to its topics, and explains scores in the words of the service', async () => {
     const page = await open('view=changes&of=country&to=2026-10-20', 'US United States');
     await page.getByRole('link', { name: 'US United States' }).click();

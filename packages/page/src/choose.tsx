@@ -9,6 +9,8 @@ export interface Choice extends Named {
   readonly note?: string;
 }
 
+const notLoaded = 'not loaded';
+
 /** Returns all countries by name or all topics by category, loaded ones first, also those that the service no longer lists. */
 function choicesOf(
   kind: 'country' | 'topic',
@@ -17,7 +19,7 @@ function choicesOf(
 ): Choice[] {
   const names = namesOf(listed, kind);
   const all = [...new Set([...loaded, ...names.keys()])].map((code) => {
-    const note = loaded.includes(code) ? '' : 'not loaded';
+    const note = loaded.includes(code) ? '' : notLoaded;
     const name = names.get(code) ?? undefined;
     return kind === 'country' ? { code, name, note } : { code, group: name, note };
   });
@@ -93,9 +95,8 @@ export function Choose(props: {
     if (chosen.includes(code)) choose(chosen.filter((one) => one !== code));
     else choose(atMost === 1 ? [code] : [...chosen, code]);
   };
-  // All that fit, such as each topic of a category that is typed.
-  const all =
-    words.trim() !== '' && found.length > 1 && found.length <= atMost ? found.map(({ code }) => code) : [];
+  // Such as each loaded topic of a category that is typed.
+  const all = found.filter(({ note }) => note !== notLoaded).map(({ code }) => code);
   useEffect(() => {
     if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [isOpen, active, id]);
@@ -187,9 +188,9 @@ export function Choose(props: {
                 : `${atMost} are chosen: the next one replaces the first.`}
             </div>
           )}
-          {all.length > 0 && (
+          {all.length > 1 && all.length <= atMost && (
             <button type="button" class="flat" tabIndex={-1} onClick={() => choose(all)}>
-              only these {all.length}
+              {all.length === found.length ? `only these ${all.length}` : `only the ${all.length} loaded`}
             </button>
           )}
           {found.map(({ code, name, group, note }, index) => (
