@@ -229,7 +229,7 @@ export function Drawn(props: {
   return (
     <div class={pane ? 'beside' : undefined}>
       <div>
-        <figure class="chart">
+        <figure class={dark ? 'chart dark' : 'chart'}>
           <div
             ref={box}
             class="canvas"
