@@ -186,7 +186,10 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
       ? [requests, job?.backfill_requests ?? 0]
       : [windows_drained, windows_planned - windows_drained - windows_failed];
   const planned = windows_planned === null ? '' : ` of ${number(Math.max(windows_planned, windows_drained))}`;
+  const [covered, wanted] = [job?.covered ?? 0, job?.wanted ?? 0];
   const figures = [
+    wanted > 0 && `${number(covered)} of ${number(wanted)} days loaded (${share(covered, wanted)})`,
+    left > 0 && done > 0 && `about ${span((left / done) * seconds)} left`,
     `${number(windows_drained)}${planned} windows`,
     windows_failed > 0 && `${number(windows_failed)} failed`,
     `${number(records)} records, ${perMinute(records)}`,
@@ -195,27 +198,14 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
   ];
   return (
     <li class="problem marked running">
+      <strong>{load.job || load.command}</strong>{' '}
+      <span class="quiet">
+        {load.command} of {load.feed}, since {moment(load.started_at)}, by {load.run_by}
+      </span>
       <div class="row">
-        <strong>{load.job || load.command}</strong>
-        <span class="quiet">
-          {load.command} of {load.feed}, since {moment(load.started_at)}, by {load.run_by}
-        </span>
+        {wanted > 0 && <progress value={covered} max={wanted} aria-label={`Loaded days of ${load.job}`} />}
+        {figures.filter(Boolean).join(' · ')}
       </div>
-      {job?.wanted ? (
-        <div class="row apart">
-          <progress value={job.covered ?? 0} max={job.wanted} aria-label={`Loaded days of ${job.job}`} />
-          <span>
-            {number(job.covered ?? 0)} of {number(job.wanted)} days loaded (
-            {share(job.covered ?? 0, job.wanted)})
-            {left > 0 && done > 0 && (
-              <>
-                , <b>about {span((left / done) * seconds)} left</b>
-              </>
-            )}
-          </span>
-        </div>
-      ) : null}
-      <p>{figures.filter(Boolean).join(' · ')}</p>
     </li>
   );
 }
