@@ -32,7 +32,7 @@ def frame(query, **parameters):
 
 def panel(topic, start=None, end=None, country=None, match_type="COMBINED", delay=None, **others):
     """Returns the days of a topic, in one country or all: as they are now (gmsi.sentiment_by_day) or, with a delay, each as it was
-    known that long after its end (gmsi.sentiment_daily_as_known, which takes the others, such as market="New York")."""
+    known that long after its end, such as "1 hour" (gmsi.sentiment_daily_as_known, which takes the others, such as market="London")."""
     asked = {"topic": topic, "start": start, "end": end, "country": country, "match_type": match_type}
     if delay is not None:
         call = "%(start)s, %(end)s, %(country)s, %(topic)s, %(match_type)s" + named(delay=delay, **others)

@@ -10,7 +10,8 @@ create or replace function gmsi.published_by(stamp timestamptz, rounding text de
     when rounding in ('minute', 'minute, some on the hour') then interval '1 minute'
     when rounding in ('second', 'second, some on the hour') then interval '0'
     -- A misspelt name must fail with an error that shows it, because any default could allow look-ahead.
-    else interval '1 hour' * ('no rounding: ' || coalesce(rounding, 'null'))::double precision end;
+    else interval '1 hour' * ('no rounding: ' || coalesce(rounding, 'null')
+      || ' (day, hour, minute, second, or one of the last two with ", some on the hour")')::double precision end;
 comment on function gmsi.published_by(timestamptz, text) is 'The latest time at which a row with this published_at can have been published, if the service rounds times down to the day, hour, minute or second (which is exact). "second, some on the hour" (the default) and "minute, some on the hour" mean that times on the full hour may have been rounded down to the hour. gmsi doctor --probe shows which of these fits the service''s times.';
 
 -- Moments of the future have no answer. A minute is left to clocks that differ a little.

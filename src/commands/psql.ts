@@ -96,7 +96,9 @@ function leaveSignalsTo(child: ChildProcess): void {
 }
 
 async function keepOpen({ config, stop }: Session, { url, description }: OpenWarehouse): Promise<undefined> {
-  print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
+  // SQLAlchemy takes no other form.
+  const address = url?.reveal().replace(/^postgres:/, 'postgresql:');
+  print(`${address ?? 'the PG* variables of this environment'}\n`);
   if (config.warehouse.kind !== 'embedded') return;
   printError(`${description} runs at this address until Ctrl-C.\n`);
   // Without a timer, this process would end in the middle of waiting if the server is killed.

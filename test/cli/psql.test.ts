@@ -65,7 +65,7 @@ it('says that psql is missing, and prints the address only when asked', async ({
       /^gmsi: .* psql is not installed\.\n {2}→ Install psql .*: gmsi psql -c <sql>\. .*: gmsi psql --address\n$/,
     ),
   );
-  const shown = { code: 0, stdout: `${warehouse.url}\n` };
+  const shown = { code: 0, stdout: `${warehouse.url.replace(/^postgres:/, 'postgresql:')}\n` };
   expect(await withoutPsql(warehouse, ['--address'])).toMatchObject(shown);
 });
 
