@@ -145,10 +145,6 @@ function questionsOf({
     ['lines: 12 series, ten years by week, as of', 'sentiment', { ...twelve, ...all, ...then, by: 'week' }],
     ['lines: 12 series, their covered days', 'coverage/days', { ...feed, ...twelve, ...all }],
     ['lines: 12 series, their covered days, as of', 'coverage/days', { ...feed, ...twelve, ...all, ...then }],
-    ['97 countries, a year', 'sentiment/countries', { ...world, ...year }],
-    ['97 countries, ten years', 'sentiment/countries', { ...world, ...all }],
-    ['97 countries, a year, as of', 'sentiment/countries', { ...world, ...year, ...then }],
-    ['97 countries, ten years, as of', 'sentiment/countries', { ...world, ...all, ...then }],
     ['97 countries, their covered days', 'coverage/days', { ...feed, ...world, ...all }],
     ['heat map: 70 topics, a year by week', 'sentiment/topics', { ...heat, ...year, by: 'week' }],
     ['heat map: 70 topics, ten years by month', 'sentiment/topics', { ...heat, ...all, by: 'month' }],
@@ -181,16 +177,15 @@ async function openViews(url: string, { busiest }: Lists): Promise<void> {
   const views: Record<string, Values> = {
     briefing: { view: 'briefing', to: year.to },
     pipeline: { view: 'pipeline', ...all },
-    'lines, one': { view: 'sentiment', ...series },
+    'lines, one': { view: 'explore', ...series },
     'lines, 12, with headlines': {
-      view: 'sentiment',
+      view: 'explore',
       ...series,
       country: ['US', 'GB'],
       topic: busiest,
       at: '2025-06-10',
     },
-    map: { view: 'sentiment', show: 'map', ...series },
-    'heat map': { view: 'sentiment', show: 'heat', ...series },
+    'heat map': { view: 'explore', show: 'heat', ...series },
   };
   const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update'];
   const browser = await chromium.launch({ executablePath: browserPath!, args });

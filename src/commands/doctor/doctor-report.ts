@@ -66,7 +66,7 @@ export function describeFindings(findings: readonly Finding[]): string {
   return findings
     .map((one) => {
       const { check, found, fix } = one;
-      const line = `${sign(one)} ${check.padEnd(width)}  ${oneLine(found)}\n`;
+      const line = `${sign(one)} ${check.padEnd(width)}  ${oneLine(sayingAsTyped(found))}\n`;
       return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${oneLine(sayingAsTyped(fix))}\n`;
     })
     .join('');
