@@ -1,7 +1,8 @@
 """From a panel of today to a back-test with costs, cell by cell: python3 examples/backtest.py, or # %% in an editor.
 
-It reads the warehouse that examples/gmsi.py finds, such as that of `gmsi demo`; examples/backtest.txt has results. Is there more or less
-news of stress before a close in New York than in the 21 trading days before? It sells after more, and buys after less.
+It reads the warehouse at DATABASE_URL, such as that of `gmsi demo`, whose address `gmsi psql --address` prints. examples/backtest.txt
+has the results of a warehouse that begins in September 2025. Is there more or less news of stress before a close in New York than
+in the 21 trading days before? It sells after more, and buys after less.
 """
 # %% The days as they are known now, a column for each country. A settling day may not be over, and missing is not 0.
 import numpy as np

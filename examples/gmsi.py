@@ -18,7 +18,7 @@ def frame(query, **parameters):
     connection = psycopg2.connect(os.environ.get("DATABASE_URL", ""))
     try:
         with connection.cursor() as cursor:
-            cursor.execute(query, parameters)
+            cursor.execute(query, parameters or None)
             rows = pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
             for name, oid, *_ in cursor.description:
                 if oid in (DATE, TIME):

@@ -58,10 +58,13 @@ const define = (check: Command) =>
     .addOption(
       new Option(
         '--repair <what>',
-        'read rejected records and extra fields again, compute the rollups again, or delete windows that no job wants',
+        'read rejected records and extra fields again (without a job, of all feeds, by the built-in names), compute the rollups again, or delete windows that no job wants',
       )
         .choices(repairs)
-        .conflicts([...['only', 'rows', 'known', 'reason', 'notKnown'], ...['country', 'topic', 'ticker']]),
+        .conflicts([
+          ...['only', 'rows', 'timeout', 'known', 'reason', 'notKnown'],
+          ...['country', 'topic', 'ticker'],
+        ]),
     )
     .option('--dry-run', 'with --repair records or windows: only show what would change')
     .addHelpText(
@@ -88,10 +91,13 @@ const longestCell = 60;
 export const check = gmsiCommand({ define }, async (session, names, options) => {
   const { repair, dryRun } = options;
   if (repair !== undefined) {
-    const schemaUse = dryRun ? 'reads' : 'upgrades';
-    return repairWarehouse({ ...session, schemaUse }, names, { ...options, repair });
+    return repairWarehouse(dryRun ? session : { ...session, schemaUse: 'upgrades' }, names, {
+      ...options,
+      repair,
+    });
   }
-  if (dryRun) throw new ConfigError('--dry-run needs --repair.');
+  if (dryRun)
+    throw new ConfigError('--dry-run needs --repair.', { hint: 'Add --repair records, or omit --dry-run.' });
   const feeds = [...catalog.keys()];
   refuseMixed(names, options);
   const { known, notKnown, reason = '' } = options;

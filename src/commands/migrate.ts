@@ -39,7 +39,7 @@ const define = (command: Command) =>
 const command = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session, what, options) => {
   const { force = false, to } = options;
   if (what !== undefined && (to !== undefined || options.release))
-    throw new ConfigError('--to and --release take no argument.', { hint: `Leave out ${what}.` });
+    throw new ConfigError('--to and --release take no argument.', { hint: `Omit ${what}.` });
   const reading: Session = { ...session, schemaUse: 'reads' };
   if (to !== undefined) return move(reading, to);
   if (options.release) return release(reading);

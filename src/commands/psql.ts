@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { Option } from '@commander-js/extra-typings';
 import { parse } from 'pg-connection-string';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
@@ -23,9 +24,11 @@ const define = (psql: Command) =>
     .allowUnknownOption()
     .option('-c, --command <sql>', 'run statements and exit; needs no psql; may be repeated', gathered)
     .option('--address', 'only print the address, with its password')
-    .option(
-      '--reader <name>',
-      'only create a read-only login, or give it a new password, and print its address',
+    .addOption(
+      new Option(
+        '--reader <name>',
+        'only create a read-only login, or give it a new password, and print its address',
+      ).conflicts(['command', 'address']),
     )
     .addHelpText(
       'after',
@@ -43,6 +46,8 @@ const define = (psql: Command) =>
  */
 export const psql = gmsiCommand({ define }, async (session, given, options) => {
   const { command: commands = [], address, reader } = options;
+  if (reader !== undefined && given.length > 0)
+    throw new ConfigError('--reader takes nothing else.', { hint: `Omit ${given.join(' ')}.` });
   if (reader !== undefined) return createReader(session, reader);
   // Commands that begin with a backslash, such as `\copy`, are psql's own.
   const needsPsql =

@@ -42,7 +42,9 @@ export async function repairWarehouse(
       hint: 'It repairs the whole warehouse; of the rollups, the days that --from and --to select.',
     });
   if (what !== 'rollups' && (from ?? to) !== undefined)
-    throw new ConfigError('--from and --to need --repair rollups.');
+    throw new ConfigError('--from and --to need --repair rollups.', {
+      hint: 'Records and windows are repaired for all days: omit them.',
+    });
   if (what === 'rollups' && dryRun)
     throw new ConfigError('--repair rollups takes no --dry-run.', {
       hint: 'The check "rollups" shows which are wrong.',

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { exactTime } from '../warehouse/exact-time.ts';
 import { seriesColumns } from '../warehouse/tables/series.ts';
-import { question, type RowOf, text, timeText } from './reading.ts';
+import { question, text, timeText } from './reading.ts';
 
 export const loadedFeeds = question(
   z.object({
@@ -17,7 +17,6 @@ export const loadedFeeds = question(
       select feed, match_type, count(*)::int as series, min(first_day) as oldest, max(last_day) as newest
       from gmsi.series_states where first_day is not null group by 1, 2 order by 1, 2`,
 );
-export type LoadedFeed = RowOf<typeof loadedFeeds.row>;
 
 export const fullSeriesRow = z.object({
   feed: z.string(),

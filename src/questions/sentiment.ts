@@ -46,13 +46,9 @@ export const sentimentRow = z.object({
   directional_count: sums.directional_count,
   directional_sum: sums.directional_sum,
   directional: sums.directional,
-  directional_error: score.describe(
-    'Standard error of the mean, as if headlines were independent; null for fewer than two scores.',
-  ),
   semantic_count: count,
   semantic_sum: score,
   semantic: score,
-  semantic_error: score,
   all_count: sums.all_count,
 });
 export type Sentiment = RowOf<typeof sentimentRow>;
@@ -64,7 +60,7 @@ export function sentimentOverTime(asked: SentimentAsked) {
     (model) => sql`
              ${ifLoaded(`${model}_count`)},
              ${ifLoaded(`${model}_sum`)},
-             ${meanOf(model)}, ${sql.ref(`${model}_error`)}`,
+             ${meanOf(model)}`,
   );
   return question(
     sentimentRow,
@@ -89,7 +85,7 @@ function ifLoaded(value: string): RawBuilder<number | null> {
 /** Returns the tables of SQL that end in `points`: a row for each series and bucket, with its state. */
 function pointsOf(asked: SentimentAsked): RawBuilder<unknown> {
   const { country, topic, match_type, from, to, by, as_of } = asked;
-  const { held, time, all, countOf, sumOf, errorOf } = sourceOf(asked);
+  const { held, time, all, countOf, sumOf } = sourceOf(asked);
   const firstDay = sql`${from}::date`;
   const lastDay = sql`${to}::date`;
   const { begins } = bucketOf(by, time);
@@ -100,8 +96,7 @@ function pointsOf(asked: SentimentAsked): RawBuilder<unknown> {
   const summed = models.map(
     (model) => sql`
                ${countOf(model)} as ${sql.ref(`${model}_count`)},
-               ${sumOf(model)} as ${sql.ref(`${model}_sum`)},
-               ${errorOf(model)} as ${sql.ref(`${model}_error`)}`,
+               ${sumOf(model)} as ${sql.ref(`${model}_sum`)}`,
   );
   const step = sql`interval ${sql.lit(`1 ${by}`)}`;
   const first = sql`date_trunc(${sql.lit(by)}, ${firstDay}::timestamp)`;
@@ -186,15 +181,11 @@ function sourceOf(asked: SentimentAsked) {
   };
 }
 
-/**
- * What sums up rows: all headlines, with or without a score, and the number of those with a score, the sum of their scores, and
- * the standard error of their mean.
- */
+/** What sums up rows: all headlines, with or without a score, and the number of those with a score and the sum of their scores. */
 const ofHeadlines = {
   all: sql`count(*)::int`,
   countOf: (model: Model) => sql`count(${sql.ref(model)})::int`,
   sumOf: (model: Model) => sql`sum(${sql.ref(model)})`,
-  errorOf: (model: Model) => sql`stddev_samp(${sql.ref(model)}) / sqrt(nullif(count(${sql.ref(model)}), 0))`,
 };
 
 function totalOf(value: RawBuilder<unknown>, model: Model): RawBuilder<unknown> {
@@ -206,18 +197,6 @@ const ofRollup: typeof ofHeadlines = {
   all: sql`(${totalOf(sql`all_count`, 'directional')})::int`,
   countOf: (model) => sql`(${totalOf(sql`headline_count`, model)})::int`,
   sumOf: (model) => totalOf(sql`sentiment_sum`, model),
-  // A sum of squares follows from the count, sum and population deviation of each row.
-  errorOf(model) {
-    const count = totalOf(sql`headline_count`, model);
-    const squares = totalOf(
-      sql`headline_count * sentiment_std ^ 2 + sentiment_sum ^ 2 / nullif(headline_count, 0)`,
-      model,
-    );
-    // Rounding can make the difference slightly negative if all scores are equal.
-    const sum = totalOf(sql`sentiment_sum`, model);
-    return sql`case when ${count} > 1 then sqrt(greatest(0, ${squares} - (${sum}) ^ 2 / ${count})
-               / (${count} - 1) / ${count}) end`;
-  },
 };
 
 export const topicRow = z.object({

@@ -55,13 +55,11 @@ export interface WindowCount {
   readonly feed: string;
   readonly state: string;
   readonly windows: number;
-  /** How many of these windows are partly drained. */
-  readonly half_drained: number;
 }
 
 export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]> {
   const { rows } = await sql<WindowCount>`
-    select s.feed, w.state, count(*) as windows, count(*) filter (where w.next_token is not null) as half_drained
+    select s.feed, w.state, count(*) as windows
     from ${queued} group by 1, 2 order by 1, 2
   `.execute(db);
   return rows;

@@ -71,6 +71,12 @@ const mistakes = cases`
   an account that is no name | status | GMSI_ACCOUNT=${password} x | GMSI_ACCOUNT is not the name of an account | research-desk
   the key as the account | status | GMSI_API_KEY=${password} & GMSI_ACCOUNT=${password}
       | GMSI_ACCOUNT is not the name of an account | research-desk
+  a dry run of nothing | check --dry-run | | --dry-run needs --repair\. | --repair records
+  a dry run of rollups | check --repair rollups --dry-run | | takes no --dry-run | "rollups"
+  days of windows | check --repair windows --from 2025-01-01 | | need --repair rollups | omit
+  a job of rollups | check good --repair rollups | | --repair rollups takes no job | whole warehouse
+  a move with an argument | migrate status --to postgres://h/d | | --to and --release take no argument | Omit status
+  a login and a query | psql --reader analyst report.sql | | --reader takes nothing else | Omit report\.sql
   a bucket with its credentials | export good --out s3://key:${password}@bucket/folder |
       | s3:\/\/ address of the export is not that of a place in a bucket | AWS_SECRET_ACCESS_KEY
 `;

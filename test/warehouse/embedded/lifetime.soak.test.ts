@@ -132,7 +132,7 @@ it.skipIf(!hasProc)('no program that is started sees the key or an address', asy
   const others = allProcesses();
   const user = startGmsi(['psql', '--address'], { ...setting, env: { ...setting.env, ...env } });
   const seeing = new Set<string>();
-  while (!/^postgres:.*\n/.test(user.stdout)) {
+  while (!/^postgresql:.*\n/.test(user.stdout)) {
     for (const program of programsThatSee(secrets, others)) seeing.add(program);
     // A program takes longer than this.
     await sleep(5);

@@ -27,7 +27,7 @@ describe('gmsi demo --remove', () => {
     const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
     const user = startGmsi(['psql', '--address'], setting);
     try {
-      await vi.waitFor(() => expect(user.stdout, user.stderr).toContain('postgres://'), 60_000);
+      await vi.waitFor(() => expect(user.stdout, user.stderr).toContain('postgresql://'), 60_000);
       await writeFile(join(home, 'notes.txt'), 'mine');
       const cluster = join(home, 'postgres');
       const env = { ...setting.env, DATABASE_URL: warehouse.url };

@@ -29,7 +29,7 @@ export function withHome(): void {
 export async function stayingUser(more: { detached?: boolean } = {}): Promise<Running> {
   if (!existsSync(home)) await anEmbeddedHome(home);
   const user = startGmsi(['psql', '--address'], { ...setting, ...more });
-  await vi.waitFor(() => expect(user.stdout, user.stderr).toMatch(/^postgres:.*\n/), 60_000);
+  await vi.waitFor(() => expect(user.stdout, user.stderr).toMatch(/^postgresql:.*\n/), 60_000);
   return user;
 }
 

@@ -249,7 +249,6 @@ function asSentiment(country: string, point: Point): IndexRow {
     ...{ country, topic, match_type: line, at, all_count: count, of: { match_type, variant } },
     ...{ directional: mean, directional_count: count, directional_sum: mean && mean * count },
     ...{ semantic: null, semantic_count: null, semantic_sum: null },
-    ...{ directional_error: null, semantic_error: null },
   };
 }
 

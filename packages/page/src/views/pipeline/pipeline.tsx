@@ -98,17 +98,17 @@ function countsOf(words: readonly string[]): string {
 /** Says what each API key has used of the month's budget. Only the server's own key has a forecast. */
 function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
   const { jobs, requests } = props;
-  const rows = requests.answer?.rows ?? [];
+  const rows = requests.answer?.rows;
   // The most that any job allows: causes name jobs that must stop earlier.
   const [most] = jobs
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   const names = jobs.filter((job) => job.requests_per_month === most?.requests_per_month);
   const of = names.length > 3 ? `${number(names.length)} jobs` : names.map(({ job }) => job).join(', ');
-  const isUnused = most && most.requests_used !== null && !rows.some(({ is_own }) => is_own);
+  const isUnused = rows && most && most.requests_used !== null && !rows.some(({ is_own }) => is_own);
   return (
     <Section title="Requests this month" beside={requests.answer && <Share of={requests.answer} />}>
-      {[...(isUnused ? [{ key: '', requests: 0, is_own: true }] : []), ...rows].map((one) => (
+      {[...(isUnused ? [{ key: '', requests: 0, is_own: true }] : []), ...(rows ?? [])].map((one) => (
         <p key={one.key}>
           {!one.is_own && (
             <>
@@ -119,7 +119,7 @@ function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requ
           {most ? <Used job={most} {...{ of }} {...one} /> : 'used. No job sets a budget.'}
         </p>
       ))}
-      {rows.length === 0 && !most && <p class="quiet">None yet.</p>}
+      {rows?.length === 0 && !isUnused && <p class="quiet">None yet.</p>}
     </Section>
   );
 }
