@@ -17,9 +17,11 @@ const swatches = {
 
 export function Jobs({ jobs }: { jobs: readonly Job[] }) {
   if (jobs.length === 0) return null;
+  const isScheduled = jobs.some(({ next_run }) => next_run !== null);
+  const shown = isScheduled ? [...columns, next] : columns;
   return (
     <Section title="Jobs">
-      <Table label="Table of jobs" kind="small" rows={jobs} columns={columns} keyOf={({ job }) => job} />
+      <Table label="Table of jobs" kind="small" rows={jobs} columns={shown} keyOf={({ job }) => job} />
     </Section>
   );
 }
@@ -69,12 +71,13 @@ const columns: Column<Job>[] = [
         </span>
       ),
   },
-  {
-    title: 'next',
-    kind: 'nowrap',
-    show: ({ next_run, next_command }) => next_run && `${next_command} ${moment(next_run)}`,
-  },
 ];
+
+const next: Column<Job> = {
+  title: 'next',
+  kind: 'nowrap',
+  show: ({ next_run, next_command }) => next_run && `${next_command} ${moment(next_run)}`,
+};
 
 /** Colours of the days of all series of a job together. */
 const colours = { covered: 'covered', settling: 'settling', partial: 'refused', 'not loaded': 'never' };
