@@ -319,11 +319,7 @@ function missing(
 
 /** A job file that cannot be read. */
 export function ofBroken({ path, error }: BrokenJob): Cause {
-  const edit = {
-    before: 'correct the job file',
-    command: `gmsi plan ${typedJob(path)}`,
-    isFree: true,
-  };
+  const edit = { before: 'correct the job file', command: `gmsi plan ${typedJob(path)}`, isFree: true };
   const told = { what: 'cannot be read', why: error.message };
   return cause('job file', 'failing', { job: jobNameOf(path) }, told, edit);
 }

@@ -50,15 +50,11 @@ export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): P
   return rows;
 }
 
-/** Windows that are not drained. */
-export interface WindowCount {
-  readonly feed: string;
-  readonly state: string;
-  readonly windows: number;
-}
-
-export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]> {
-  const { rows } = await sql<WindowCount>`
+/** Counts the windows that are not drained, by feed and state. */
+export async function windowCounts(
+  db: Kysely<Database>,
+): Promise<{ readonly feed: string; readonly state: string; readonly windows: number }[]> {
+  const { rows } = await sql<{ feed: string; state: string; windows: number }>`
     select s.feed, w.state, count(*) as windows
     from ${queued} group by 1, 2 order by 1, 2
   `.execute(db);

@@ -95,7 +95,7 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
       const page = await opened(loaded.browser, 'about:blank');
       await answerWith(page, {
         sentiment: answer(
-          'country topic match_type at directional headlines directional_count directional_sum',
+          'country topic match_type at directional all_count directional_count directional_sum',
           days.map((day) => [...day, 4, 4, 4 * Number(day.at(-1))]),
         ),
         'coverage/days': answer('country topic match_type ticker variant first_day last_day', [

@@ -16,11 +16,9 @@ function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
     directional,
     directional_count: directional === null ? 0 : headlines,
     directional_sum: (directional ?? 0) * headlines,
-    directional_error: null,
     semantic: null,
     semantic_count: 0,
     semantic_sum: 0,
-    semantic_error: null,
     all_count: headlines,
   };
 }
