@@ -1,5 +1,6 @@
 import type { DuckDB } from '../duckdb.ts';
 import type { Feed } from '../feeds/feed.ts';
+import { type Fields, SentRecord } from '../feeds/reading/sent-record.ts';
 import { FileRefused } from './data-file.ts';
 
 /** Records that are committed together, with the place of each in the file. */
@@ -56,6 +57,26 @@ export function checkNames(names: readonly string[], line?: number): void {
   // Assigning `__proto__` to a record would not add a field.
   if (names.includes('__proto__')) throw new FileRefused('has a column "__proto__"', { line });
   if (names.length > mostColumns) throw new FileRefused(`has more than ${mostColumns} columns`, { line });
+}
+
+/**
+ * Returns what makes records of the rows of a table: with the fields that every record gets, if the table has none of that name, and
+ * without columns that have no name.
+ */
+export function tableRecords(
+  header: readonly string[],
+  { columns }: ReadOptions,
+  jsonOf: Fields['jsonOf'],
+): (values: readonly unknown[]) => SentRecord {
+  const added = Object.entries(columns).filter(([name]) => !header.includes(name));
+  const places = header.flatMap((name, at) => (name === '' ? [] : [at]));
+  const fields: Fields = {
+    names: [...places.map((at) => header[at]!), ...added.map(([name]) => name)],
+    jsonOf: (value, at) => (at < places.length ? jsonOf(value, places[at]!) : value),
+  };
+  const more = added.map(([, value]) => value);
+  const isAsItIs = places.length === header.length && more.length === 0;
+  return (values) => new SentRecord(fields, isAsItIs ? values : [...places.map((at) => values[at]), ...more]);
 }
 
 export function tooLong(line: number): FileRefused {

@@ -1,6 +1,7 @@
 import { feedNamed } from '../feeds/catalog.ts';
 import { addedFields, type Dimension, type Feed, type Series } from '../feeds/feed.ts';
 import { type ListedValues, seriesFields } from '../feeds/reading/other-series.ts';
+import { fieldOf } from '../feeds/reading/sent-record.ts';
 import { nearest } from '../nearest.ts';
 import { oneName, sameName } from '../one-name.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -213,9 +214,8 @@ export function seriesReader(
   const unsaid = unsaidOf(feed, series);
   const ofNames = new URLSearchParams(series.variant);
   return (record, place) => {
-    const fields = typeof record === 'object' && record !== null ? (record as Record<string, unknown>) : {};
     const find = (part: string, of: readonly string[]): string => {
-      const value = of.map((name) => fields[name]).find((it) => typeof it === 'string' && it !== '');
+      const value = of.map((name) => fieldOf(record, name)).find((it) => typeof it === 'string' && it !== '');
       if (typeof value === 'string') return value;
       const flag = part in option ? `${option[part as Dimension]}, ` : '';
       throw new FileRefused(`has no ${part}: use ${flag}a folder ${of[0]}=… or a column`, place);
@@ -238,7 +238,7 @@ export function seriesReader(
       try {
         if (part === 'variant')
           return variantOf(feed, (name) =>
-            unsaid.includes(name) ? (fields[name] as string) : (ofNames.get(name) ?? undefined),
+            unsaid.includes(name) ? (fieldOf(record, name) as string) : (ofNames.get(name) ?? undefined),
           );
         if (part === 'match_type') return matchTypeOf(feed, undefined, value).value!;
         return listedValue(part, value, listed);

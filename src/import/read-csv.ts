@@ -1,8 +1,17 @@
 import Papa from 'papaparse';
 import type { Feed } from '../feeds/feed.ts';
+import type { Fields } from '../feeds/reading/sent-record.ts';
 import { oneName } from '../one-name.ts';
 import { parseJson } from '../service/json.ts';
-import { checkNames, longest, type PlacedRecord, type ReadOptions, refuseEmpty, tooLong } from './batch.ts';
+import {
+  checkNames,
+  longest,
+  type PlacedRecord,
+  type ReadOptions,
+  refuseEmpty,
+  tableRecords,
+  tooLong,
+} from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { linesOf } from './file-bytes.ts';
 
@@ -40,20 +49,21 @@ export async function* csvRecords(
   file: DataFile,
   reading: ReadOptions,
 ): AsyncGenerator<readonly PlacedRecord[]> {
-  const texts = textFields(reading.feed);
+  let recordOf: ReturnType<typeof tableRecords> | undefined;
   let records = 0;
   let header: readonly string[] = [];
   let broken = 0;
   let refusal: FileRefused | undefined;
   for await (const { names, rows, size, lineOf } of rowsOf(file, reading)) {
     header = names;
+    recordOf ??= tableRecords(names, reading, jsonOf(names, reading.feed));
     const read: PlacedRecord[] = [];
     for (const [at, cells] of rows.entries()) {
       if (cells.length === 1 && cells[0] === '') continue;
       // Skips the header, which concatenated files repeat, each with a byte order mark of its own.
       if (oneName(cells[0]!) === names[0] && cells.every((cell, at) => oneName(cell) === names[at])) continue;
       if (cells.length === names.length) {
-        read.push({ record: recordOf(names, cells, texts), at: ++records, size });
+        read.push({ record: recordOf(cells), at: ++records, size });
       } else {
         broken++;
         refusal ??= new FileRefused(`has ${cells.length} cells, but the header has ${names.length}`, {
@@ -107,21 +117,6 @@ async function* rowsOf(file: DataFile, reading: ReadOptions): AsyncGenerator<Row
   }
 }
 
-/** Returns a record as a page has it: null for an empty cell, and without columns that have no name. */
-function recordOf(
-  names: readonly string[],
-  cells: readonly string[],
-  texts: ReadonlySet<string>,
-): Record<string, unknown> {
-  const record: Record<string, unknown> = {};
-  for (let at = 0; at < names.length; at++) {
-    const name = names[at]!;
-    const cell = cells[at]!;
-    if (name !== '') record[name] = cell === '' ? null : texts.has(name) ? cell : asJson(cell);
-  }
-  return record;
-}
-
 /** Returns the dialect of a file by its header, or undefined if the text ends within the header. @throws FileRefused */
 function dialectOf(text: string, isEnd: boolean): Dialect | undefined {
   let end = text.indexOf('\n');
@@ -173,13 +168,13 @@ function countOf(text: string, character: string): number {
   return count;
 }
 
-/** Returns the fields of columns that are not numbers; their cells stay text. */
-function textFields({ fields, table }: Feed): ReadonlySet<string> {
-  return new Set(
-    Object.entries(fields).flatMap(([column, names]) =>
-      ['double precision', 'bigint'].includes(table.columns[column]!) ? [] : names,
-    ),
+/** Returns what JSON has in place of a cell: null for an empty one; a text in a column that is not for numbers. */
+function jsonOf(header: readonly string[], { fields, table }: Feed): Fields['jsonOf'] {
+  const texts = Object.entries(fields).flatMap(([column, names]) =>
+    ['double precision', 'bigint'].includes(table.columns[column]!) ? [] : names,
   );
+  const isText = header.map((name) => texts.includes(name));
+  return (cell, at) => (cell === '' ? null : isText[at] ? cell : asJson(cell as string));
 }
 
 /**

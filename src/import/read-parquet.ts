@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { identifier, pathLiteral } from '../duckdb.ts';
 import { systemReason } from '../errors.ts';
+import { itself } from '../feeds/reading/sent-record.ts';
 import { oneName } from '../one-name.ts';
 import { parseJson } from '../service/json.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { checkNames, type PlacedRecord, type ReadOptions, refuseEmpty } from './batch.ts';
+import { checkNames, type PlacedRecord, type ReadOptions, refuseEmpty, tableRecords } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
 
@@ -30,6 +31,7 @@ export async function* parquetRecords(
     const written = empty.columnNames();
     const names = written.map(oneName);
     checkNames(names);
+    const recordOf = tableRecords(names, reading, itself);
     // In a list, all values must have one type.
     const columns = written.map((name, at) => `to_json(${atItsPrecision(name, `${empty.columnType(at)}`)})`);
     const result = await connection.stream(`select to_json([${columns.join()}])::varchar from ${source}`);
@@ -37,9 +39,7 @@ export async function* parquetRecords(
       const read: PlacedRecord[] = [];
       for (const json of chunk.getColumnValues(0)) {
         const values = parseJson(json as string) as unknown[];
-        const record: Record<string, unknown> = {};
-        for (const [at, name] of names.entries()) if (name !== '') record[name] = values[at];
-        read.push({ record, at: ++records, size: (json as string).length });
+        read.push({ record: recordOf(values), at: ++records, size: (json as string).length });
       }
       yield read;
     }

@@ -1,3 +1,5 @@
+import { isJsonObject } from '../feeds/reading/read-fields.ts';
+import { asSent, fieldOf } from '../feeds/reading/sent-record.ts';
 import { parseJson } from '../service/json.ts';
 import { type Batch, longest, most, type PlacedRecord, type ReadOptions, tooLong } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -25,11 +27,7 @@ export async function* readBatches(file: DataFile, reading: ReadOptions): AsyncG
     for await (const piece of await recordsOf(file, reading)) {
       for (const { record, at, size } of piece) {
         if (skip-- > 0) continue;
-        if (typeof record === 'object' && record !== null) {
-          const fields = record as Record<string, unknown>;
-          for (const [name, value] of columns) fields[name] ??= value;
-        }
-        batch.records.push(record);
+        batch.records.push(withColumns(record, columns));
         batch.at.push(at);
         batch.size += size;
         if (batch.records.length < most.records && batch.size < most.size) continue;
@@ -44,6 +42,14 @@ export async function* readBatches(file: DataFile, reading: ReadOptions): AsyncG
   }
   if (batch.records.length > 0) yield batch;
   if (refusal) throw refusal;
+}
+
+/** Adds fields to a record that lacks them. */
+function withColumns(record: unknown, columns: readonly (readonly [name: string, value: string])[]): unknown {
+  const lacking = columns.filter(([name]) => (fieldOf(record, name) ?? null) === null);
+  if (lacking.length === 0) return record;
+  const object = asSent(record);
+  return isJsonObject(object) ? Object.assign(object, Object.fromEntries(lacking)) : object;
 }
 
 async function recordsOf(

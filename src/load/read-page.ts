@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FeedTable, RecordReader, Row, Series } from '../feeds/feed.ts';
 import type { OtherSeries } from '../feeds/reading/other-series.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
+import { asSent } from '../feeds/reading/sent-record.ts';
 import { storableJson } from '../feeds/reading/storable-json.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import type { ReadRecords } from '../warehouse/commit.ts';
@@ -51,7 +52,7 @@ export function readPage(
       rows.push(row);
     } else rejectedCount++;
     if (reason !== undefined) {
-      const json = storableJson(record);
+      const json = storableJson(asSent(record));
       const record_hash = createHash('md5').update(json).digest('hex');
       rejected.set(record_hash, { record_hash, reason, is_row: row !== undefined, record: json });
     }

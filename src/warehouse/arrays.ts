@@ -25,111 +25,98 @@ export interface SortedRows {
  */
 export function sortedRows(table: FeedTable, rows: readonly Row[]): SortedRows {
   const [time, id] = table.key;
-  const keyed = rows.map((row) => ({
-    row,
-    time: microsecondsOf(row[time] as string),
-    id: row[id] as string,
-  }));
-  keyed.sort((a, b) => a.time - b.time || (a.id < b.id ? -1 : Number(a.id > b.id)));
-  const isLast = keyed.map(({ time, id }, at) => time !== keyed[at + 1]?.time || id !== keyed[at + 1]!.id);
-  const kept = keyed.filter((_, at) => isLast[at]);
-  const others = kept.length === keyed.length ? [] : keyed.filter((_, at) => !isLast[at]);
-  const rowsOf = (of: typeof keyed) => of.map(({ row }) => row);
-  const sorted = rowsOf(kept);
+  const times = rows.map((row) => microsecondsOf(row[time] as string));
+  const ids = rows.map((row) => row[id] as string);
+  const compare = (a: number, b: number) =>
+    times[a]! - times[b]! || (ids[a]! < ids[b]! ? -1 : Number(ids[a]! > ids[b]!));
+  const order = rows.map((_, at) => at).sort(compare);
+  const isLast = order.map((at, place) => place === order.length - 1 || compare(at, order[place + 1]!) !== 0);
+  const kept = order.filter((_, place) => isLast[place]);
+  const others = order.filter((_, place) => !isLast[place]).map((at) => rows[at]!);
   const columns = Object.fromEntries(
-    Object.entries(table.columns).map(([column, type]) => [column, arrayParameter(sorted, column, type)]),
+    Object.entries(table.columns).map(([column, type]) => [
+      column,
+      arrayParameter(
+        kept.map((at) => rows[at]![column] ?? null),
+        type,
+      ),
+    ]),
   );
   return {
-    length: sorted.length,
-    earlier: others.length === 0 ? undefined : sortedRows(table, rowsOf(others)),
-    times: kept.map(({ time }) => time),
-    ids: kept.map(({ id }) => id),
+    length: kept.length,
+    earlier: others.length === 0 ? undefined : sortedRows(table, others),
+    times: kept.map((at) => times[at]!),
+    ids: kept.map((at) => ids[at]!),
     columns,
     key: [columns[time]!, columns[id]!],
   };
 }
 
+type Value = string | number;
+
 /**
- * Returns one column of rows as an array that PostgreSQL can unnest. The binary format costs client and server half as much
- * as the text format.
+ * Returns values as an array that PostgreSQL can unnest. The binary format costs client and server half as much as the text
+ * format.
  * @throws TypeError for a value of another type
  */
-export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
-  const values = rows.map((row) => row[column] ?? null);
-  if (type === 'text' || type === 'jsonb') return arrayOfTexts(values, type);
-  const { oid, bytes, write } = fixed[type];
-  const array = arrayOf(values.length, oid, values.length * (4 + bytes));
-  let at = headerBytes;
-  // Not for…of: at this place V8 makes an object for each value.
-  values.forEach((value) => {
-    at = array.writeInt32BE(value === null ? -1 : bytes, at);
-    if (value !== null) at = write(array, value, at);
-  });
-  return array.subarray(0, at);
-}
-
-function arrayOfTexts(values: readonly (string | number | null)[], type: 'text' | 'jsonb'): ArrayParameter {
-  // In the binary format of jsonb, a byte with the version precedes the text.
-  const before = type === 'jsonb' ? 1 : 0;
-  const texts = values.map((value) => (value === null ? null : String(value)));
-  let bytes = 0;
-  for (const text of texts) bytes += 4 + (text === null ? 0 : before + Buffer.byteLength(text));
-  const array = arrayOf(texts.length, type === 'jsonb' ? 3802 : 25, bytes);
-  let at = headerBytes;
-  for (const text of texts) {
-    const begins = at + 4 + before;
-    const ends = text === null ? at + 4 : begins + array.write(text, begins);
-    array.writeInt32BE(text === null ? -1 : ends - at - 4, at);
-    if (text !== null && before === 1) array[begins - 1] = 1;
+export function arrayParameter(values: readonly (Value | null)[], type: ColumnType): ArrayParameter {
+  const { oid, write } = writers[type];
+  let at = 0;
+  // Dimensions, a flag that nulls may occur, the type of the elements, the length, the lower bound.
+  for (const word of [1, 1, oid, values.length, 1]) at = buffer.writeInt32BE(word, at);
+  for (const value of values) {
+    reserve(at, typeof value === 'string' ? 5 + 3 * value.length : 32);
+    const begins = at + 4;
+    const ends = value === null ? begins : write(value, begins);
+    buffer.writeInt32BE(value === null ? -1 : ends - begins, at);
     at = ends;
   }
+  const array = Buffer.from(buffer.subarray(0, at));
+  if (buffer.length > mostKept) buffer = Buffer.allocUnsafe(mostKept);
   return array;
 }
 
-/** Types of a fixed size, with their OIDs, which are the same on every server (pg_type.dat). */
-const fixed = {
+/** How values of each type are written, and its OID, which is the same on every server (pg_type.dat). */
+const writers: Readonly<Record<ColumnType, { oid: number; write(value: Value, at: number): number }>> = {
+  text: { oid: 25, write: writeText },
+  // A byte with the version of the format precedes the text.
+  jsonb: { oid: 3802, write: (value, at) => writeText(value, buffer.writeInt8(1, at)) },
   uuid: {
     oid: 2950,
-    bytes: 16,
-    write: (array: Buffer, value: string | number, at: number) => {
-      const written = array.write(String(value).replaceAll('-', ''), at, 'hex');
+    write(value, at) {
+      const written = buffer.write(String(value).replaceAll('-', ''), at, 16, 'hex');
       if (written !== 16) throw new TypeError(`"${value}" is not a UUID.`);
       return at + 16;
     },
   },
-  'double precision': {
-    oid: 701,
-    bytes: 8,
-    write: (array: Buffer, value: string | number, at: number) => array.writeDoubleBE(Number(value), at),
-  },
-  bigint: {
-    oid: 20,
-    bytes: 8,
-    write: (array: Buffer, value: string | number, at: number) => writeInt64(array, Number(value), at),
-  },
+  'double precision': { oid: 701, write: (value, at) => buffer.writeDoubleBE(Number(value), at) },
+  bigint: { oid: 20, write: (value, at) => writeInt64(Number(value), at) },
   timestamptz: {
     oid: 1184,
-    bytes: 8,
-    write: (array: Buffer, value: string | number, at: number) =>
-      writeInt64(array, microsecondsOf(String(value)) - beginOf2000, at),
+    write: (value, at) => writeInt64(microsecondsOf(String(value)) - beginOf2000, at),
   },
 };
 
+function writeText(value: Value, at: number): number {
+  return at + buffer.write(String(value), at);
+}
+
 /** Writes two 32-bit words, because a BigInt for each value costs more than the rest of its row. */
-function writeInt64(array: Buffer, value: number, at: number): number {
-  array.writeInt32BE(Math.floor(value / 2 ** 32), at);
-  return array.writeUInt32BE(value >>> 0, at + 4);
+function writeInt64(value: number, at: number): number {
+  return buffer.writeUInt32BE(value >>> 0, buffer.writeInt32BE(Math.floor(value / 2 ** 32), at));
 }
 
 /** Where PostgreSQL's times count from, in microseconds since 1970. */
 const beginOf2000 = Date.UTC(2000) * 1000;
 
-const headerBytes = 20;
+const mostKept = 1024 * 1024;
 
-/** Returns an array without its elements. */
-function arrayOf(length: number, oid: number, bytes: number): Buffer {
-  const array = Buffer.allocUnsafe(headerBytes + bytes);
-  // Dimensions, a flag that nulls may occur, the type of the elements, the length, the lower bound.
-  for (const [index, word] of [1, 1, oid, length, 1].entries()) array.writeInt32BE(word, index * 4);
-  return array;
+/** Where each array is written, since nobody knows its length before. */
+let buffer = Buffer.allocUnsafe(mostKept);
+
+function reserve(at: number, bytes: number): void {
+  if (at + bytes <= buffer.length) return;
+  const larger = Buffer.allocUnsafe(2 * (at + bytes));
+  buffer.copy(larger, 0, 0, at);
+  buffer = larger;
 }

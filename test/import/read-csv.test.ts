@@ -2,7 +2,10 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { catalog } from '../../src/feeds/catalog.ts';
+import type { Feed } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { asSent } from '../../src/feeds/reading/sent-record.ts';
 import type { DataFile } from '../../src/import/data-file.ts';
 import { readBatches } from '../../src/import/read-records.ts';
 import { parseJson } from '../../src/service/json.ts';
@@ -15,6 +18,15 @@ function aFile(csv: string | Buffer): DataFile {
 
 const stop = new AbortController().signal;
 
+const reading = {
+  feed: gmsiHeadlines as Feed,
+  columns: {},
+  skip: 0,
+  duckdb: undefined,
+  onBytes: () => {},
+  stop,
+};
+
 interface Read {
   readonly records: unknown[];
   readonly why?: string;
@@ -25,8 +37,8 @@ interface Read {
 async function read(csv: string | Buffer, columns: Record<string, string> = {}, skip = 0): Promise<Read> {
   const records: unknown[] = [];
   try {
-    const reading = { feed: gmsiHeadlines, columns, skip, duckdb: undefined, onBytes: () => {}, stop };
-    for await (const batch of readBatches(aFile(csv), reading)) records.push(...batch.records);
+    for await (const batch of readBatches(aFile(csv), { ...reading, columns, skip }))
+      records.push(...batch.records.map(asSent));
     return { records };
   } catch (error) {
     const { message: why, line } = error as { message: string; line?: number };
@@ -163,4 +175,53 @@ it('has one name for a column, however it is written, and may have another heade
     ],
   });
   expect(await read('source,source\u00a0\na,b\n')).toMatchObject({ why: 'has the column "source" twice' });
+});
+
+describe.each([...catalog.values()])('a record of $name', (feed) => {
+  const right = {
+    text: fc.constantFrom('a', '7', 'true', '1e3', 'é\0', '[1]'),
+    uuid: fc.constantFrom('0A000000-0000-4000-8000-000000000001', 'n1'),
+    timestamptz: fc.constantFrom('2026-05-21T13:00:00', '2026-05-21 13:00:00.25+02'),
+    'double precision': fc.constantFrom(0.5, '0.50', 3, '-1e-7'),
+    bigint: fc.constantFrom(4, '4', '9007199254740993'),
+    jsonb: fc.constant(null),
+  };
+  const odd = fc.constantFrom(null, '', 'NaN', 'n/a', true, { of: 3, name: 'x' });
+  const values = Object.entries(feed.fields).map(([column, names]) =>
+    fc.tuple(
+      fc.oneof({ weight: 19, arbitrary: fc.constant(names[0]!) }, fc.constantFrom(...names)),
+      fc.oneof({ weight: 19, arbitrary: right[feed.table.columns[column]!] }, odd),
+    ),
+  );
+  const others = fc.dictionary(fc.constantFrom('other', 'another'), fc.oneof(fc.json().map(parseJson), odd));
+  const record = fc.tuple(fc.tuple(...values), others).map(([fields, more]) => {
+    const sent: Record<string, unknown> = { ...more };
+    for (const [name, value] of fields) {
+      const [outer, inner] = name.split('.') as [string, string?];
+      sent[outer] = inner === undefined ? value : { [inner]: value, rest: 1 };
+    }
+    return sent;
+  });
+
+  it('is the same row from a file as from a page, and if no layout is left for it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 3 }), async (sent) => {
+        const columns = [...new Set(sent.flatMap((one) => Object.keys(one)))];
+        const csv = stringify(sent, { header: true, columns, cast: { boolean: String } });
+        const [ofFile, ofPage, mixed] = [feed.reader(), feed.reader(), feed.reader()];
+        for (let form = 0; form < 8; form++) mixed.read({ [`form ${form}`]: 1 });
+        for await (const { records } of readBatches(aFile(csv), { ...reading, feed })) {
+          for (const one of records) {
+            const row = mixed.read(asSent(one));
+            expect(ofFile.read(one)).toEqual(row);
+            expect(ofPage.read(asSent(one))).toEqual(row);
+          }
+          const seen = Object.fromEntries(mixed.fieldsSeen);
+          for (const { fieldsSeen } of [ofFile, ofPage])
+            expect(seen).toMatchObject(Object.fromEntries(fieldsSeen));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import { oneName } from '../../one-name.ts';
 import type { Dimension, Feed, FieldAliases, Series } from '../feed.ts';
+import { fieldOf } from './sent-record.ts';
 
 /** The values of each lookup, as requests use them; none if it was never fetched. */
 export type ListedValues = Readonly<Record<Dimension, readonly string[]>>;
@@ -28,12 +29,11 @@ export function otherSeries(feed: Feed, listed: ListedValues, overrides: FieldAl
     spell: speller(dimension, listed[dimension]),
   }));
   return (record, series) => {
-    if (typeof record !== 'object' || record === null) return undefined;
     for (const { dimension, fields, spell } of parts) {
       const asked = spell(series[dimension]) ?? series[dimension];
       let other: string | undefined;
       for (const field of fields) {
-        const named = spell((record as Record<string, unknown>)[field]);
+        const named = spell(fieldOf(record, field));
         if (named === asked) {
           other = undefined;
           break;

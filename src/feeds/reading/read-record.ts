@@ -1,15 +1,25 @@
-import type { FieldAliases, ReadResult, RecordIdentity, RecordReader, RecordShape, Row } from '../feed.ts';
+import type {
+  EntryIdentity,
+  FieldAliases,
+  ReadResult,
+  RecordIdentity,
+  RecordReader,
+  RecordShape,
+  Row,
+} from '../feed.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
+import { type Layout, layoutOf } from './layout.ts';
 import {
   buildFieldTree,
   fillDifferences,
-  isJsonObject,
+  type JsonObject,
   keepAsSent,
   nothingRead,
   type Reading,
   readFields,
 } from './read-fields.ts';
 import { refillRow } from './refill-row.ts';
+import { type SentRecord, sentRecord } from './sent-record.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
 /**
@@ -22,9 +32,39 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
   const nothing = nothingRead(Object.keys(shape.columns));
   const fieldsSeen = new Map<string, 'column' | 'extra'>();
   const rejectedValues = new Map<string, number>();
+  const layouts: Layout[] = [];
 
   function read(record: unknown): ReadResult {
-    if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
+    const sent = sentRecord(record);
+    if (sent === undefined) return { rejected: 'not a JSON object' };
+    const row = readFlat(sent);
+    return row ? { row } : readWhole(sent.object);
+  }
+
+  /** Reads a record without nesting, doubt or fault, as nearly all are. */
+  function readFlat(sent: SentRecord): Row | undefined {
+    const layout = layoutFor(sent.fields.names);
+    const row = { ...nothing.row };
+    const extra = layout?.fill(sent, row);
+    if (extra === undefined) return undefined;
+    if (shape.required.some(({ anyOf }) => anyOf.every((column) => row[column] === null))) return undefined;
+    fillDifferences(shape.differences, row);
+    if (!identify(shape.identity, row)) return undefined;
+    row.extra = extra;
+    if (!layout!.isNoted)
+      for (const name of layout!.names) noteField(name, tree.has(name) ? 'column' : 'extra', fieldsSeen);
+    layout!.isNoted = true;
+    return row;
+  }
+
+  function layoutFor(names: readonly string[]): Layout | undefined {
+    const known = layouts.find((layout) => layout.names === names || isSame(layout.names, names));
+    if (known || layouts.length === mostLayouts) return known;
+    layouts.push(layoutOf(names, tree));
+    return layouts.at(-1);
+  }
+
+  function readWhole(record: JsonObject): ReadResult {
     const names = Object.keys(record);
     const reading = readFields(record, names, tree, nothing);
     noteFields(reading, names, fieldsSeen);
@@ -34,8 +74,7 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     }
     fillDifferences(shape.differences, reading.row);
     const { row } = reading;
-    if ('of' in shape.identity) row.entry_id = identityOfEntry(shape.identity.of.map((part) => row[part]!));
-    else fillIdentity(shape.identity, reading);
+    if (!identify(shape.identity, row)) identifyByRecord(shape.identity as RecordIdentity, reading);
     row.extra = reading.extra === undefined ? null : storableJson(reading.extra);
     // Only now: another field, a difference or the identity may have filled the column.
     const empty = [...(reading.unread ?? [])].filter((column) => row[column] === null);
@@ -62,27 +101,53 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
   };
 }
 
-function fillIdentity(identity: RecordIdentity, reading: Reading): void {
-  const { row, record } = reading;
+/** Fills a row's identity, if it is made from columns alone. @returns false if it needs the record */
+function identify(identity: RecordIdentity | EntryIdentity, row: Row): boolean {
+  if ('of' in identity) {
+    row.entry_id = identityOfEntry(identity.of.map((part) => row[part]!));
+    return true;
+  }
   const id = row[identity.id];
-  const time = row[identity.time] as string;
   const text = row[identity.text];
   if (typeof id === 'string') {
     const made = identityOfId(id);
-    if (made !== id.toLowerCase()) keepAsSent(reading, filledBy(reading, identity.id));
+    if (made !== id.toLowerCase()) return false;
     row[identity.id] = made;
   } else if (typeof text === 'string') {
     row[identity.id] = identityOfText(
-      time,
+      row[identity.time] as string,
       text,
       identity.qualifiers.map((column) => row[column] ?? null),
     );
+  } else return false;
+  identifyApart(identity, row);
+  return true;
+}
+
+/** Fills the identity of a row whose record has an id that is no UUID, or neither id nor text. */
+function identifyByRecord(identity: RecordIdentity, reading: Reading): void {
+  const { row, record } = reading;
+  const id = row[identity.id];
+  if (typeof id === 'string') {
+    keepAsSent(reading, filledBy(reading, identity.id));
+    row[identity.id] = identityOfId(id);
   } else {
     const field = filledBy(reading, identity.time);
+    const time = row[identity.time] as string;
     row[identity.id] = identityOfContent(time, record, field.parents.length === 0 ? field.name : undefined);
   }
-  const { id: idColumn, apart } = identity;
-  if (apart) row.entry_id = identityOfEntry([idColumn, ...apart].map((column) => row[column]!));
+  identifyApart(identity, row);
+}
+
+function identifyApart({ id, apart }: RecordIdentity, row: Row): void {
+  if (apart) row.entry_id = identityOfEntry([id, ...apart].map((column) => row[column]!));
+}
+
+/** The records of a feed have few sets of names; to make a layout for each record would take longer than to read it. */
+const mostLayouts = 8;
+
+function isSame(names: readonly string[], others: readonly string[]): boolean {
+  return names.length === others.length && names.every((name, at) => name === others[at]);
 }
 
 function filledBy(reading: Reading, column: string) {
@@ -96,16 +161,18 @@ function canBeNoted(name: string, { size }: { readonly size: number }): boolean 
   return size < mostFieldsNoted && name.length <= 200 && storableText(name) === name;
 }
 
+function noteField(name: string, as: 'column' | 'extra', fieldsSeen: Map<string, 'column' | 'extra'>): void {
+  const seen = fieldsSeen.get(name);
+  if (seen !== 'column' && (seen !== undefined || canBeNoted(name, fieldsSeen))) fieldsSeen.set(name, as);
+}
+
 function noteFields(
   { filledBy, isNested, extra }: Reading,
   names: readonly string[],
   fieldsSeen: Map<string, 'column' | 'extra'>,
 ): void {
-  for (const name of names) {
-    const seen = fieldsSeen.get(name);
-    if (seen === 'column' || (seen === undefined && !canBeNoted(name, fieldsSeen))) continue;
-    fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');
-  }
+  for (const name of names)
+    noteField(name, extra !== undefined && name in extra ? 'extra' : 'column', fieldsSeen);
   // If columns were read from an object, its other fields are in `extra`.
   if (!isNested) return;
   for (const field of filledBy) {

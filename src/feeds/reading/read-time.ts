@@ -79,16 +79,12 @@ export const microsecondsADay = 86_400_000_000;
 
 /** Microseconds from 1970 to a time that `readTime` returned, or that has the same form. @throws TypeError for another one */
 export function microsecondsOf(time: string): number {
-  const known = counted.get(time);
-  if (known !== undefined) return known;
+  if (time === lastCounted.time) return lastCounted.microseconds;
   const fraction = time.length > 20 ? Number(time.slice(20, -1).padEnd(6, '0')) : 0;
   const microseconds = Date.parse(time.length > 20 ? `${time.slice(0, 19)}Z` : time) * 1000 + fraction;
   if (Number.isNaN(microseconds)) throw new TypeError(`"${time}" is not a time.`);
-  if (counted.size >= mostCounted) counted.clear();
-  counted.set(time, microseconds);
+  lastCounted = { time, microseconds };
   return microseconds;
 }
 
-/** Times counted before: those of a page are needed three times. */
-const counted = new Map<string, number>();
-const mostCounted = 10_000;
+let lastCounted = { time: '', microseconds: Number.NaN };

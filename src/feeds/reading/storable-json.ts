@@ -8,8 +8,8 @@ const tooDeep = `nested deeper than ${deepestKept} levels`;
  * become strings. Replaces values nested deeper than `deepestKept` levels by a short text, because neither JSON.stringify nor
  * PostgreSQL can handle unlimited nesting.
  */
-export function storableJson(value: unknown): string {
-  const text = JSON.stringify(isPlain(value, 0) ? value : madePlain(value, 0));
+export function storableJson(value: unknown, depth = 0): string {
+  const text = JSON.stringify(isPlain(value, depth) ? value : madePlain(value, depth));
   // JSON.stringify writes `\u` only for control characters and lone surrogates, so most texts end here.
   return text.includes('\\u') ? text.replace(escapes, storableEscape) : text;
 }

@@ -31,14 +31,22 @@ export async function keepRejected(
 ): Promise<void> {
   if (records.length === 0) return;
   const { series, windowId, loadId, askedAt } = from;
-  const texts = records.map(({ is_row: _, ...texts }) => texts);
   await sql`
     insert into gmsi.rejected_records as kept (${seriesColumns}, window_id, load_id, asked_at, record_hash, reason, is_row, record)
     select ${seriesValues(series)}, ${windowId}::bigint, ${loadId}::bigint, ${askedAt}::timestamptz,
-           unnest(${arrayParameter(texts, 'record_hash', 'uuid')}::uuid[]),
-           unnest(${arrayParameter(texts, 'reason', 'text')}::text[]),
+           unnest(${arrayParameter(
+             records.map(({ record_hash }) => record_hash),
+             'uuid',
+           )}::uuid[]),
+           unnest(${arrayParameter(
+             records.map(({ reason }) => reason),
+             'text',
+           )}::text[]),
            unnest(${records.map(({ is_row }) => is_row)}::boolean[]),
-           unnest(${arrayParameter(texts, 'record', 'jsonb')}::jsonb[])
+           unnest(${arrayParameter(
+             records.map(({ record }) => record),
+             'jsonb',
+           )}::jsonb[])
     on conflict (${seriesColumns}, record_hash) do update
       set reason = excluded.reason, is_row = kept.is_row or excluded.is_row, asked_at = greatest(kept.asked_at, excluded.asked_at)
       where (kept.reason, kept.is_row) is distinct from (excluded.reason, kept.is_row or excluded.is_row)
@@ -106,10 +114,12 @@ export async function findSuperseded<Found extends Rejected & { readonly row: Ro
   all: readonly Found[],
 ): Promise<Set<Found>> {
   const records = all.filter(({ row }) => row !== undefined);
-  const found = records.map(({ row }) => row!);
   const keys = table.key.map((column) => {
     const type = table.columns[column]!;
-    return sql`${arrayParameter(found, column, type)}::${sql.raw(type)}[]`;
+    return sql`${arrayParameter(
+      records.map(({ row }) => row![column]!),
+      type,
+    )}::${sql.raw(type)}[]`;
   });
   const names = sql.join([...table.key, 'asked_at', 'position'].map((column) => sql.ref(column)));
   const isOfKey = table.key.map((column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`);
