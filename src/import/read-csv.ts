@@ -58,7 +58,8 @@ export async function* csvRecords(
     header = names;
     recordOf ??= tableRecords(names, reading, jsonOf(names, reading.feed));
     const read: PlacedRecord[] = [];
-    for (const [at, cells] of rows.entries()) {
+    for (let at = 0; at < rows.length; at++) {
+      const cells = rows[at]!;
       if (cells.length === 1 && cells[0] === '') continue;
       // Skips the header, which concatenated files repeat, each with a byte order mark of its own.
       if (oneName(cells[0]!) === names[0] && cells.every((cell, at) => oneName(cell) === names[at])) continue;

@@ -25,7 +25,8 @@ export type NothingRead = Readonly<Pick<Reading, 'row' | 'filledBy'>>;
 
 export function nothingRead(columns: readonly string[]): NothingRead {
   return {
-    row: Object.fromEntries(columns.map((column) => [column, null])),
+    // Objects of JSON.parse are copied more than twice as fast as others.
+    row: JSON.parse(JSON.stringify(Object.fromEntries(columns.map((column) => [column, null])))),
     filledBy: columns.map(() => undefined),
   };
 }
