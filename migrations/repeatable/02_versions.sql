@@ -70,7 +70,7 @@ begin
   execute format($sql$
     create or replace function gmsi.headlines_as_of(moment timestamptz) returns setof gmsi.headline_version
       language sql stable parallel safe rows 100000 begin atomic
-      select h.%s from gmsi.headlines h where h.changed_at <= moment
+      select h.%s from gmsi.headlines h where h.changed_at <= moment and gmsi.refuse_future(moment)
       union all
       select r.%s from gmsi.headline_revisions r where r.known_from <= moment and r.known_to > moment and gmsi.refuse_future(moment);
       end
@@ -172,7 +172,7 @@ begin
       (select string_agg(quote_literal(name), ', ') from unnest(key[cardinality(key)] || trim_array(key, 1)) as name));
     execute format(
       'create or replace function gmsi.%1$I(moment timestamptz) returns setof %2$s language sql stable parallel safe rows 100000 as $f$
-         select * from %2$s where changed_at operator(pg_catalog.<=) moment
+         select * from %2$s where changed_at operator(pg_catalog.<=) moment and gmsi.refuse_future(moment)
          union all
          select version.* from gmsi.revisions r cross join lateral pg_catalog.jsonb_populate_record(null::%2$s, r.version) as version
          where r.table_name operator(pg_catalog.=) %3$L and r.known_from operator(pg_catalog.<=) moment

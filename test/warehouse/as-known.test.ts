@@ -71,6 +71,12 @@ it('says of any day what was known of it at any moment, as the table as of that 
   expect(counted).toBeGreaterThan(100);
 });
 
+it('has no first row of a moment of the future either', async ({ db }) => {
+  await upsert(db, [aRow()]);
+  const first = sqlIn(db)`select headline_id from gmsi.headlines_as_of(now() + interval '1 hour') limit 1`;
+  await expect(first).rejects.toThrow('is in the future');
+});
+
 it('tells no news from not loaded, and what it has seen from what it assumes', async ({ db }) => {
   await upsert(db, [
     aRow({ headline_id: idOf(1), published_at: '2026-03-02T12:30:00Z', directional_score: 0.5 }),
