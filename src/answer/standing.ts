@@ -111,10 +111,12 @@ export function standingsReader(
           newestCovered,
           lagSeconds: lagSeconds(newestCovered, period, now),
         });
+        const { days } = plannedDays(job, today);
+        const planned = scope && days && { ...scope, from: days.from.toString(), to: days.to.toString() };
         const findEmptied = async () =>
-          scope &&
-          keeping(`emptied ${job.name}`, JSON.stringify([scope, lastLoad?.load_id, lastLoad?.state]), () =>
-            emptiedDays(warehouse, feedNamed(job.feed).table, scope),
+          planned &&
+          keeping(`emptied ${job.name}`, JSON.stringify([planned, lastLoad?.load_id, lastLoad?.state]), () =>
+            emptiedDays(warehouse, feedNamed(job.feed).table, planned),
           );
         if (!scope)
           return {
@@ -126,8 +128,6 @@ export function standingsReader(
             recent: null,
             perDay: 0,
           };
-        const { days } = plannedDays(job, today);
-        const planned = days && { ...scope, from: days.from.toString(), to: days.to.toString() };
         return {
           ...about,
           notListed: planned && (await notListed(warehouse, planned)),

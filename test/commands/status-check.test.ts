@@ -68,6 +68,14 @@ it('status --check ends with 0 only if every job is good or working, and says wh
   expect(await told()).toEqual(['failing', 'rows are gone', 1]);
   await run('backfill', 'desk', '--full-refresh');
   expect(await told()).toEqual(['good', null, 0]);
+  // Days before the history limit, such as those of archives, cannot be requested.
+  await write({ start_date: '2025-12-01' });
+  await run('backfill', 'desk');
+  await sqlIn(db)`delete from gmsi.headlines where published_at < '2026-01-01 00:00+00'`;
+  expect(await told()).toEqual(['failing', 'rows are gone', 1]);
+  await write({ start_date: '2025-12-01', history_limit: '2026-01-01' });
+  expect(await told()).toEqual(['good', null, 0]);
+  await write();
   await place.folder.write('jobs/another.yaml', 'countries: [US');
   expect(await told()).toEqual(['failing', 'cannot be read', 1]);
   await rm(join(place.folder.path, 'jobs'), { recursive: true });
