@@ -62,6 +62,16 @@ describe('the package', () => {
     for (const name of ['preact', 'uplot']) expect(licences).toMatch(new RegExp(`^## ${name} - `, 'm'));
   });
 
+  it('has a list of what it installs, in which everything has a licence', async () => {
+    const { stdout } = await promisify(execFile)('npm', ['sbom', '--omit=dev', '--sbom-format=cyclonedx'], {
+      cwd: root,
+      maxBuffer: 1e8,
+    });
+    const components: { name: string; licenses?: unknown[] }[] = JSON.parse(stdout).components;
+    expect(components.length).toBeGreaterThan(50);
+    expect(components.filter(({ licenses = [] }) => licenses.length === 0)).toEqual([]);
+  });
+
   it('holds every page that a message points to', () => {
     const named = namedInSource(/\b(?:docs|packages)\/[\w./-]*\w\.\w+/g);
     expect(named.length).toBeGreaterThan(2);
