@@ -80,7 +80,6 @@ async function ask(address: string, values: Values): Promise<Size> {
 
 interface Lists {
   readonly countries: readonly string[];
-  readonly topics: readonly string[];
   /** The topics with most news in the United States, the first one first. */
   readonly busiest: readonly string[];
   /** A headline that has changed. */
@@ -94,7 +93,6 @@ async function listsOf(connectionString: string): Promise<Lists> {
     (await client.query({ text, rowMode: 'array' })).rows.map(([one]) => one as string);
   const lists = {
     countries: await list('select country from gmsi.countries order by 1'),
-    topics: await list('select topic from gmsi.topics order by 1'),
     busiest:
       await list(`select topic from gmsi.sentiment_daily where country = 'US' and match_type = 'COMBINED'
                          group by 1 order by sum(headline_count) desc limit 6`),
@@ -115,16 +113,10 @@ const feed = { feed: 'gmsi-headlines' };
 const combined = { match_type: 'COMBINED' };
 
 /** What each view asks by itself, and heavier things that somebody may choose in it. */
-function questionsOf({
-  countries,
-  topics,
-  busiest,
-  changed,
-}: Lists): [what: string, path: string, values: Values][] {
+function questionsOf({ countries, busiest, changed }: Lists): [what: string, path: string, values: Values][] {
   const one = { country: 'US', topic: busiest[0]!, ...combined };
   const twelve = { country: ['US', 'GB'], topic: busiest, ...combined };
   const world = { country: countries, topic: busiest[0]!, ...combined };
-  const heat = { country: 'US', topic: topics, ...combined };
   return [
     ['all: what is loaded', 'feeds', {}],
     ['all: countries and topics', 'series', {}],
@@ -146,14 +138,6 @@ function questionsOf({
     ['lines: 12 series, their covered days', 'coverage/days', { ...feed, ...twelve, ...all }],
     ['lines: 12 series, their covered days, as of', 'coverage/days', { ...feed, ...twelve, ...all, ...then }],
     ['97 countries, their covered days', 'coverage/days', { ...feed, ...world, ...all }],
-    ['heat map: 70 topics, a year by week', 'sentiment/topics', { ...heat, ...year, by: 'week' }],
-    ['heat map: 70 topics, ten years by month', 'sentiment/topics', { ...heat, ...all, by: 'month' }],
-    [
-      'heat map: 70 topics, a year by week, as of',
-      'sentiment/topics',
-      { ...heat, ...year, ...then, by: 'week' },
-    ],
-    ['heat map: 70 topics, their covered days', 'coverage/days', { ...feed, ...heat, ...all }],
     ['headlines: a day', 'headlines', { ...one, from: '2025-06-10T00:00:00Z', to: '2025-06-11T00:00:00Z' }],
     [
       'headlines: the last 100 of ten years',
@@ -185,7 +169,6 @@ async function openViews(url: string, { busiest }: Lists): Promise<void> {
       topic: busiest,
       at: '2025-06-10',
     },
-    'heat map': { view: 'explore', show: 'heat', ...series },
   };
   const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update'];
   const browser = await chromium.launch({ executablePath: browserPath!, args });

@@ -19,22 +19,6 @@ export const sentimentAsked = z.object({
 type SentimentAsked = Asked<typeof sentimentAsked>;
 
 const count = z.int().nullable();
-const aboutState =
-  'What is loaded of these days, over all series of the row: covered, settling, partial or not loaded, as in ' +
-  'gmsi.sentiment_by_day; with as_of, of then. Not loaded: all that follows is null.';
-
-/** Scores (-1 to 1) of headlines, summed up as in `gmsi.sentiment_by_day`. */
-const sums = {
-  directional_count: count.describe('Headlines with a score.'),
-  directional_sum: score.describe(
-    'Sum of their scores. A mean over several rows is the sum of sums divided by the sum of counts.',
-  ),
-  directional: score.describe('Their mean; null if there are none.'),
-  semantic_count: count,
-  semantic_sum: score,
-  semantic: score,
-  all_count: count.describe('All headlines, with or without a score.'),
-};
 
 /** The sentiment of a series in an hour, a day, a week or a month. */
 export const sentimentRow = z.object({
@@ -42,14 +26,21 @@ export const sentimentRow = z.object({
   topic: z.string(),
   match_type: z.string(),
   at: z.string().describe('When it begins (UTC): YYYY-MM-DDTHH:MMZ of an hour, else YYYY-MM-DD.'),
-  state: z.string().describe(aboutState),
-  directional_count: sums.directional_count,
-  directional_sum: sums.directional_sum,
-  directional: sums.directional,
+  state: z
+    .string()
+    .describe(
+      'What is loaded of these days: covered, settling, partial or not loaded, as in gmsi.sentiment_by_day; ' +
+        'with as_of, of then. Not loaded: all that follows is null.',
+    ),
+  directional_count: count.describe('Headlines with a score.'),
+  directional_sum: score.describe(
+    'Sum of their scores (-1 to 1). A mean over several rows is the sum of sums divided by the sum of counts.',
+  ),
+  directional: score.describe('Their mean; null if there are none.'),
   semantic_count: count,
   semantic_sum: score,
   semantic: score,
-  all_count: sums.all_count,
+  all_count: count.describe('All headlines, with or without a score.'),
 });
 export type Sentiment = RowOf<typeof sentimentRow>;
 
@@ -198,35 +189,3 @@ const ofRollup: typeof ofHeadlines = {
   countOf: (model) => sql`(${totalOf(sql`headline_count`, model)})::int`,
   sumOf: (model) => totalOf(sql`sentiment_sum`, model),
 };
-
-export const topicRow = z.object({
-  topic: z.string(),
-  at: z.string(),
-  state: z.string().describe(aboutState),
-  ...sums,
-});
-
-/** Returns the sentiment of topics by bucket, of countries together. */
-export function sentimentByTopic(asked: SentimentAsked) {
-  const { from, to, by } = asked;
-  const values = models.flatMap((model) => [`${model}_count`, `${model}_sum`]);
-  const sums = [...values, 'all_count'].map((value) => sql`sum(${sql.ref(value)}) as ${sql.ref(value)}`);
-  const typed = (value: string) =>
-    value.endsWith('_sum')
-      ? ifLoaded(value)
-      : sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0)::int end as ${sql.ref(value)}`;
-  return question(
-    topicRow,
-    `Mean sentiment by topic and ${by}, ${from} to ${to}`,
-    sql`
-      with ${pointsOf(asked)}, summed as (
-        select topic, begins, coalesce(${stateOfAll('state')}, 'not loaded') as state, ${sql.join(sums, sql`, `)}
-        from points
-        group by topic, begins
-      )
-      select ${sql.join([...[...values, 'all_count'].map(typed), ...models.map(meanOf)], sql`, `)}, state,
-             topic, ${textOf(by, sql`begins`)} as at
-      from summed
-      order by topic, begins`,
-  );
-}

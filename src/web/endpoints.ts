@@ -86,11 +86,6 @@ const sentimentEndpoints = [
     row: sentiment.sentimentRow,
     ask: sentiment.sentimentOverTime,
   }),
-  endpoint('sentiment/topics', 'Mean sentiment of countries by topic over time', {
-    takes: overTime,
-    row: sentiment.topicRow,
-    ask: sentiment.sentimentByTopic,
-  }),
   endpoint(
     'sentiment/changes',
     'What moved between two periods: all series together, then what changed most (500 at most)',

@@ -99,7 +99,6 @@ const questions: Readonly<Record<string, string>> = {
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   sentiment: `${series}&${days}&by=hour`,
-  'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
   'feeds/subjects': 'feed=regional-index',
   index: `feed=ticker-index&subject=BTC_CRY&${days}&by=week`,
   news: `subject=BTC_CRY&${days}`,
@@ -488,22 +487,6 @@ describe('the API', () => {
       state_before: 'not loaded',
       mean_before: null,
     });
-  });
-
-  it('sums up a topic over countries, and says what is loaded of it', async () => {
-    const lists = 'country=US&country=NO&topic=Inflation-Food&topic=Governance/Corruption';
-    const asSeries = await rowsOf(`sentiment?${lists}&${days}&by=week`);
-    const byTopic = await rowsOf(`sentiment/topics?${lists}&${days}&by=week`);
-    expect(byTopic).toHaveLength(asSeries.length / 2);
-    for (const row of byTopic) {
-      const of = asSeries.filter(({ topic, at }) => topic === row.topic && at === row.at);
-      const sum = (name: string) => of.reduce((sum, one) => sum + Number(one[name]), 0);
-      const states = [...new Set(of.map(({ state }) => state))];
-      expect(row.state).toBe(states.length === 1 ? states[0] : 'partial');
-      expect([row.semantic_count, row.all_count]).toEqual([sum('semantic_count'), sum('all_count')]);
-      expect(row.semantic_sum).toBeCloseTo(sum('semantic_sum'), 9);
-      expect(row.semantic).toBeCloseTo(sum('semantic_sum') / sum('semantic_count'), 9);
-    }
   });
 
   it.each(['day', 'month'])('has the means of the scores by %s, now and as of a moment', async (by) => {

@@ -73,11 +73,4 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
     expect(await page.getByText('before its first load').count()).toBe(0);
     await page.getByText(/days changed since then/).waitFor();
   });
-
-  it('says what a heat map shows', async () => {
-    const now = new Date().toISOString();
-    const page = await opened(built.browser, `${built.served.url}/?${series}&show=heat&as_of=${now}`);
-    const today = now.slice(0, 10);
-    await page.getByText(new RegExp(`^This shows what this warehouse knew on ${today} .* UTC\\.$`)).waitFor();
-  });
 });

@@ -67,10 +67,10 @@ const views = [
     view: `view=pipeline&${days}&country=NO&topic=Inflation-Food`,
     shows: 'Missing days of NO Inflation-Food',
   },
-  { view: `view=sentiment&${series}&at=2026-10-20`, shows: /^Headlines of/ },
+  // Of an earlier page, which had a heat map.
+  { view: `view=sentiment&show=heat&${series}&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
   { view: 'view=changes&country=US&topic=Inflation-Food&from=30d&to=2026-10-20', shows: 'Raised the mean' },
-  { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
 
 async function open(query: string, shows: string | RegExp, look?: Look, url = loaded.served.url) {
@@ -915,20 +915,5 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     await countOf(headlines).toBe(0);
     await expectFocus(chart);
-  });
-
-  it.each(['ArrowUp', 'Home'])('heat map: %s begins with a topic, and Enter shows its line', async (key) => {
-    const page = await open(`view=sentiment&show=heat&${series}`, 'Inflation-Food');
-    await page.getByRole('grid').focus();
-    await page.keyboard.press(key);
-    const told = page.getByRole('status').filter({ hasText: 'week of' });
-    await told.filter({ hasText: 'Governance/Corruption' }).waitFor();
-    await page.keyboard.press('ArrowDown');
-    await told.filter({ hasText: 'Inflation-Food' }).waitFor();
-    await page.keyboard.press('ArrowUp');
-    await told.filter({ hasText: 'Governance/Corruption' }).waitFor();
-    await page.keyboard.press('Enter');
-    await page.getByRole('application', { name: /^Sentiment by week/ }).waitFor();
-    expect(new URL(page.url()).searchParams.get('topic')).toBe('Governance/Corruption');
   });
 });

@@ -24,14 +24,6 @@ const views = [
     stays: /^$/,
   },
   {
-    what: 'heat map',
-    view: `view=sentiment&show=heat&country=US&${food}`,
-    shows: /US.*: sentiment by topic/,
-    other: `view=sentiment&show=heat&country=US&topic=Inflation-Food&from=2026-10-01&to=2026-10-31`,
-    late: /api\/sentiment\/topics/,
-    stays: /^$/,
-  },
-  {
     what: 'changes',
     view: `view=changes&country=US&${food.replace('09-01', '10-15')}`,
     shows: 'Raised the mean',

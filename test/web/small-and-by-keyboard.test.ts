@@ -18,7 +18,6 @@ import { answer, answerWith } from './all-pairs.ts';
 const series = 'country=US&topic=Inflation-Food';
 const views = {
   sentiment: `view=sentiment&${series}&from=30d`,
-  'heat map': `view=sentiment&show=heat&${series}`,
   pipeline: 'view=pipeline',
   changes: 'view=changes&to=2026-10-20',
 };
@@ -151,7 +150,6 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
   it('has a title of view, country and topic', async () => {
     for (const [query, title] of [
       [views.sentiment, 'Explore · US · Inflation-Food – gmsi'],
-      [views['heat map'], 'Explore · US – gmsi'],
       ['view=sentiment', /^Explore · (US|NO) · (Inflation-Food|Governance.Corruption) – gmsi$/],
       [`${views.pipeline}&${series}`, 'Pipeline · US · Inflation-Food – gmsi'],
       [views.changes, 'Explore – gmsi'],
@@ -187,7 +185,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     await expect.poll(() => asked(page, 'from')).toBe('2026-10-12');
   });
 
-  it.each(['sentiment', 'heat map', 'pipeline'] as const)('saves a picture: %s', async (view) => {
+  it.each(['sentiment', 'pipeline'] as const)('saves a picture: %s', async (view) => {
     const page = await open(views[view]);
     await page.locator('.chart canvas, .grid path').first().waitFor();
     const chart = view === 'pipeline' ? page.getByRole('region', { name: 'Series' }) : page;
@@ -211,7 +209,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
 describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
   const narrow = { width: 360, height: 740 };
 
-  it.each(['sentiment', 'heat map', 'changes'] as const)('data come before controls: %s', async (view) => {
+  it.each(['sentiment', 'changes'] as const)('data come before controls: %s', async (view) => {
     const page = await open(views[view], narrow);
     // Failures stand below, as one sees them.
     const data = page.locator('.chart canvas, .grid, main table:not(.causes)').first();

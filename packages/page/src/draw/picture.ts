@@ -51,7 +51,6 @@ function headingOf(title: string): HTMLElement {
   const own = document.querySelector('main .headline');
   if (own) heading.append(...own.cloneNode(true).childNodes);
   else heading.append(Object.assign(document.createElement('h2'), { textContent: title }));
-  heading.querySelector('.hint')?.remove();
   return heading;
 }
 

@@ -16,17 +16,6 @@ export function colourOf(mean: number, limit: number): string {
   return `color-mix(in oklab, var(--${mean < 0 ? 'negative' : 'positive'}) ${part}%, var(--zero))`;
 }
 
-/** Returns the count that has the full strength: few are larger. */
-export function fullOf(counts: readonly number[]): number {
-  const sorted = counts.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.9)] ?? 1;
-}
-
-/** Returns how strong a colour is that stands for a count, in few enough steps. */
-export function strengthOf(count: number, full: number): number {
-  return Math.round(3 + 7 * Math.min(1, Math.sqrt(count / full))) / 10;
-}
-
 /** Returns three round numbers of a range that contains zero, one of which is zero. */
 export function threeOf([low, high]: readonly [number, number]): number[] {
   const all = range(1, 40)

@@ -21,14 +21,13 @@ import {
 } from './asked.ts';
 import { Changes, namesOf } from './changes.tsx';
 import { Feeds } from './feeds.tsx';
-import { HeatMap } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { Shows, shown } from './shows.tsx';
 
 /** As many countries or topics as may be compared without a line for each. */
 const mostCompared = 100;
 
-/** Shows what was asked of the headlines, or of another feed: as lines, as a heat map, or what changed. */
+/** Shows what was asked of the headlines, or of another feed: as lines, or what changed. */
 export function Explore() {
   return shown() === 'feeds' ? <Feeds /> : <OfHeadlines />;
 }
@@ -57,8 +56,8 @@ function OfHeadlines() {
   });
   const { show } = asked;
   const ofCountries = namesIn(countries, asked.countries);
-  const ofTopics = show === 'heat' ? '' : namesIn(topics, asked.topics);
-  useTitle('Explore', asked.countries.join(', '), show === 'heat' ? '' : asked.topics.join(', '));
+  const ofTopics = namesIn(topics, asked.topics);
+  useTitle('Explore', asked.countries.join(', '), asked.topics.join(', '));
   if (feeds.error && !loaded) return <Problem error={feeds.error} />;
   if (loaded?.length === 0 && asked.countries.length === 0) return <NoHeadlines />;
   if (!loaded || (!isAll && (asked.countries.length === 0 || asked.topics.length === 0)))
@@ -72,7 +71,7 @@ function OfHeadlines() {
       <Controls
         chosen={[
           ofCountries || 'all countries',
-          show !== 'heat' && (ofTopics || 'all topics'),
+          ofTopics || 'all topics',
           `${asked.from} to ${asked.to}`,
           shownOf(asked),
           asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
@@ -88,16 +87,14 @@ function OfHeadlines() {
             {...{ atMost }}
             onChange={choose('country')}
           />
-          {show !== 'heat' && (
-            <Choose
-              label="Topics"
-              none="all"
-              choices={topics}
-              chosen={asked.topics}
-              {...{ atMost }}
-              onChange={choose('topic')}
-            />
-          )}
+          <Choose
+            label="Topics"
+            none="all"
+            choices={topics}
+            chosen={asked.topics}
+            {...{ atMost }}
+            onChange={choose('topic')}
+          />
           <Period from={asked.from} to={asked.to} oldest={oldest} newest={last} />
           {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
           <AsOfSwitch asOf={asked.asOf} />
@@ -132,7 +129,6 @@ function OfHeadlines() {
       </Controls>
       <UnknownMoment />
       {show === 'lines' && <Lines {...{ asked, what, changes: changesOf(asked, what, countries) }} />}
-      {show === 'heat' && <HeatMap asked={asked} topics={loadedOf(topics)} countries={ofCountries} />}
       {show === 'changes' && <Changes about={changesOf(asked, what, countries)} />}
     </>
   );
@@ -167,13 +163,6 @@ function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
     what,
     names: namesOf(countries),
   };
-}
-
-/** Returns the topics that are loaded, by category and name. */
-function loadedOf(topics: readonly Choice[]): string[] {
-  const loaded = topics.filter(({ note }) => note === '');
-  const keyOf = ({ code, group = '' }: Choice) => `${group} ${code}`;
-  return loaded.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b))).map(({ code }) => code);
 }
 
 /** Chooses which news counts: one match type, or domestic against international. */

@@ -1,7 +1,7 @@
 import { chosen } from '../../address.ts';
 import { Switch } from '../../parts.tsx';
 
-const shows = { lines: 'Lines', heat: 'Heat map', changes: 'Changes', feeds: 'Other feeds' };
+const shows = { lines: 'Lines', changes: 'Changes', feeds: 'Other feeds' };
 
 export function shown() {
   return chosen('show', shows);
