@@ -82,7 +82,7 @@ async function open(query: string, shows: string | RegExp, look?: Look, url = lo
 
 /** What can be used, or scrolled, in the order of the page. */
 const controls = `window.controls = [...document.querySelectorAll(
-  'a[href], button, input, select, summary, [tabindex="0"], [role="application"], [role="grid"], .scroll')].filter((one) => !one.disabled && one.checkVisibility())`;
+  'a[href], button, input, select, summary, [tabindex="0"], [role="application"], .scroll')].filter((one) => !one.disabled && one.checkVisibility())`;
 
 /** Which of them has the focus, whether that is seen, and whether something hides it. */
 const focused = `(() => {
@@ -106,7 +106,7 @@ interface Focused {
 
 /** What a pointer can click and no key can. */
 const outOfReach = `[...document.querySelectorAll('main *')].filter((one) => getComputedStyle(one).cursor === 'pointer'
-  && !one.closest('a, button, input, select, summary, label, [tabindex="0"]')).map((one) => one.outerHTML)`;
+  && !one.closest('a, button, input, select, summary, label, [tabindex]')).map((one) => one.outerHTML)`;
 
 /** Whether Tab reaches all there is to use, and one sees where it is. */
 async function expectTabToReachAll(page: Page): Promise<void> {
@@ -781,18 +781,21 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
 describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
   it('pipeline: from a cell to the days that it misses, and to all again', async () => {
     const page = await open(`view=pipeline&${days}`, /failed/);
-    const grid = page.getByRole('grid', { name: 'Coverage' });
-    await grid.focus();
-    const told = page.locator('.matrix [role=status]');
-    for (const key of ['ArrowRight', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
-    await textOf(told).toMatch(/^NO Norway Inflation-Food: .* failed/);
+    const cell = page.locator('.grid :focus');
+    await page.getByRole('grid', { name: 'Coverage' }).getByRole('gridcell').last().focus();
+    for (const key of ['Home', 'PageUp', 'ArrowRight', 'ArrowDown', 'ArrowUp'])
+      await page.keyboard.press(key);
+    expect(await cell.getAttribute('aria-label')).toMatch(/^NO Norway Inflation-Food: .* failed/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Missing days of NO Inflation-Food' }).waitFor();
     const missing = page.getByRole('region', { name: 'Table of missing days' }).locator('tbody tr');
     await textOf(missing).toMatch(
       /2026-\d\d-\d\d – 2026-\d\d-\d\d\s+NO Inflation-Food\s+failed: <img src=x.*\s1$/,
     );
-    await grid.focus();
+    // Tab comes back to the cell.
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Tab');
+    expect(await cell.getAttribute('aria-label')).toMatch(/^NO Norway Inflation-Food/);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByText('none is missing').waitFor();
@@ -802,11 +805,12 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
 
   it('briefing: from a cell of the world to its sentiment', async () => {
     const page = await open('to=2026-10-31', 'World');
-    const grid = page.getByRole('grid', { name: 'World' });
-    await grid.focus();
-    const told = page.locator('.matrix [role=status]');
+    await page
+      .getByRole('grid', { name: 'World' })
+      .getByRole('gridcell', { name: /^NO Gov/ })
+      .focus();
     for (const key of ['ArrowRight', 'ArrowDown']) await page.keyboard.press(key);
-    await textOf(told).toMatch(
+    expect(await page.locator('.grid :focus').getAttribute('aria-label')).toMatch(
       /^US Inflation-Food: [+−]0\.\d\d, [+−]0\.\d\d against 90 days before.*headlines$/,
     );
     await page.keyboard.press('Enter');

@@ -56,10 +56,10 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
   it('draws the coverage of assets across the page, and variants below their topic', async () => {
     const page = await opened(loaded.browser, `${loaded.served.url}/?view=pipeline&feed=ticker-events`);
     const grid = page.getByRole('grid');
-    await expect.poll(async () => (await grid.locator('svg').boundingBox())?.width).toBeGreaterThan(1_200);
+    await expect.poll(async () => (await grid.boundingBox())?.width).toBeGreaterThan(1_200);
     await page.goto(`${loaded.served.url}/?view=pipeline&feed=gmsi-index`);
-    await page.locator('.heads .head', { hasText: 'Inflation-Food' }).waitFor();
-    const titles = await page.locator('.heads .title').allInnerTexts();
+    await grid.locator('[scope=colgroup]', { hasText: 'Inflation-Food' }).waitFor();
+    const titles = await grid.locator('[scope=col]').allInnerTexts();
     expect(titles.slice(0, 4)).toEqual(['directional', 'semantic', 'directional', 'semantic']);
   });
 

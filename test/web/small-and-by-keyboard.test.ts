@@ -187,7 +187,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
 
   it.each(['sentiment', 'pipeline'] as const)('saves a picture: %s', async (view) => {
     const page = await open(views[view]);
-    await page.locator('.chart canvas, .grid path').first().waitFor();
+    await page.locator('.chart canvas, .grid [aria-label]').first().waitFor();
     const chart = view === 'pipeline' ? page.getByRole('region', { name: 'Series' }) : page;
     await chart.getByRole('button', { name: 'Share', exact: true }).first().click();
     const saving = page.waitForEvent('download');

@@ -1,207 +1,164 @@
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
-import {
-  boxOf,
-  type CellAt,
-  type GridColumn,
-  layoutOf,
-  letter,
-  type Place,
-  pathsOf,
-  placeAt,
-} from './grid-layout.ts';
-import { Tip, useWidth } from './parts.tsx';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useWidth } from './parts.tsx';
 
-const looks = {
-  frame: { stroke: 'var(--failed)' },
-  up: { fill: 'var(--ink)' },
-  down: { fill: 'var(--ink)' },
-  dot: { fill: 'var(--quiet)' },
-  hatch: { fill: 'url(#hatch)', opacity: 0.6 },
+export interface Place {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface Cell {
+  /** A CSS background. */
+  readonly background: string;
+  /** Shows a state without relying on colours. */
+  readonly mark?: string | undefined;
+  readonly isFailed?: boolean;
+}
+
+/** Pixels of the widest letters of a title, and of an average one. */
+const [wide, letter] = [7.05, 6.2];
+
+const moves: Readonly<Record<string, readonly [down: number, across: number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  PageUp: [-8, 0],
+  PageDown: [8, 0],
+  Home: [0, Number.NEGATIVE_INFINITY],
+  End: [0, Number.POSITIVE_INFINITY],
 };
 
-/**
- * Shows cells in rows and columns. Arrow keys go from cell to cell. For keyboards and screen
- * readers only the current row and cell are elements: thousands of elements would make every key slow.
- */
+/** Shows cells in rows and columns. Tab comes to one of them, and arrow keys go from cell to cell. */
 export function Grid(props: {
   label: string;
   /** Their titles. */
   rows: readonly string[];
-  columns: readonly GridColumn[];
-  cell: CellAt;
-  /** Describes a cell by its title and its words. */
-  said: (place: Place) => readonly [title: string, words: string];
-  /** Returns the height of a row for the width of a column. */
-  down: (across: number) => number;
-  /** The most pixels of a column. */
+  /** Neighbours of one group share a head; it is empty if there is none. */
+  columns: readonly { readonly title: string; readonly group: string }[];
+  /** Another function if anything is drawn otherwise. */
+  cell: (row: number, column: number) => Cell;
+  /** Describes a cell. */
+  said: (place: Place) => string;
+  /** Pixels of a row, and the most pixels of a column. */
+  down: number;
   widest?: number;
-  /** Where the cursor is at first; the first cell by default. */
-  start?: Place;
-  /** The cell that is open. The cursor goes there whenever it changes. */
+  /** The cell that is open. */
   open?: Place | undefined;
   onOpen?: (place: Place) => void;
 }) {
-  const { label, rows, columns, cell, said, down, widest = Number.POSITIVE_INFINITY, start, open } = props;
-  const { onOpen } = props;
-  const id = useId();
-  const box = useRef<HTMLDivElement>(null);
-  const mark = useRef<HTMLDivElement>(null);
-  const width = useWidth(box);
-  const [hovered, setHovered] = useState<Place>();
-  const [cursor, setCursor] = useState(start);
-  const [hasFocus, setFocus] = useState(false);
-  const layout = useMemo(() => layoutOf(rows, columns, width, { widest, down }), [rows, columns, width]);
-  const cells = useMemo(() => {
-    if (width === 0) return null;
-    const drawn = pathsOf(layout, cell);
-    return (
-      <svg width={layout.width} height={layout.height} aria-hidden="true">
-        {drawn.some(({ mark }) => mark === 'hatch') && <Hatching />}
-        {drawn.map(({ mark, colour, strength, path }) => (
-          <path
-            key={`${mark} ${colour} ${strength}`}
-            class={`mark-${mark}`}
-            style={mark === 'fill' ? { fill: colour, opacity: strength } : looks[mark]}
-            d={path}
-          />
-        ))}
-      </svg>
-    );
-  }, [layout, cell]);
-  useEffect(() => {
-    if (open) setCursor(open);
-  }, [open?.row, open?.column]);
-  const [bottom, right] = [rows.length - 1, columns.length - 1];
-  const inside = (place: Place | undefined) =>
-    place && place.row <= bottom && place.column <= right ? place : undefined;
-  const at = inside(cursor) ?? inside(start) ?? { row: 0, column: 0 };
-  useEffect(() => {
-    if (hasFocus || open) mark.current?.scrollIntoView({ block: 'nearest' });
-  }, [at.row, at.column, hasFocus]);
-
-  const told = inside(hovered) ?? (hasFocus ? at : undefined);
-  const words = told && said(told);
-  const onKey = (event: KeyboardEvent) => {
-    const all = event.ctrlKey ? rows.length : 0;
-    const moves: Readonly<Record<string, readonly [down: number, across: number]>> = {
-      ArrowUp: [-1, 0],
-      ArrowDown: [1, 0],
-      ArrowLeft: [0, -1],
-      ArrowRight: [0, 1],
-      PageUp: [-8, 0],
-      PageDown: [8, 0],
-      Home: [-all, -columns.length],
-      End: [all, columns.length],
-    };
-    const move = moves[event.key];
-    if (event.key === 'Enter' || event.key === ' ') onOpen?.(at);
-    else if (move) {
-      const row = Math.max(0, Math.min(bottom, at.row + move[0]));
-      setCursor({ row, column: Math.max(0, Math.min(right, at.column + move[1])) });
-    } else return;
-    setHovered(undefined);
-    event.preventDefault();
-  };
-  const high = `${layout.down}px`;
-  const find = (event: MouseEvent) => placeAt(layout, event.offsetX, event.offsetY);
-  return (
-    <div class="grid">
-      <div class="heads" style={{ height: `${layout.head + (layout.groups.length > 0 ? 22 : 0)}px` }}>
-        {layout.groups.map(({ title, left, width }) => (
-          <span
-            key={`${title} ${left}`}
-            class="head"
-            aria-hidden="true"
-            title={title}
-            style={inPixels({ left, width: width - 1 })}
-          >
-            {(width >= 40 || title.length * letter + 4 <= width) && title}
-          </span>
-        ))}
-        {layout.titles !== 'none' &&
-          columns.map(({ title }, column) => (
-            <span
-              key={title}
-              class={`title ${layout.titles}`}
-              aria-hidden="true"
-              style={{
-                left: `${layout.lefts[column]}px`,
-                ...(layout.titles === 'upright'
-                  ? { lineHeight: `${layout.across}px`, maxHeight: `${layout.head - 4}px` }
-                  : { width: `${layout.across - 1}px` }),
-              }}
-            >
-              {title}
-            </span>
-          ))}
-      </div>
-      <div
-        class="rows"
-        style={{ lineHeight: high, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}
-      >
-        {rows.map((title, row) => (
-          <span key={row} style={{ height: high }} title={title}>
+  const { label, rows, columns, cell, said, down, widest, open, onOpen } = props;
+  const table = useRef<HTMLTableElement>(null);
+  const first = Math.max(...rows.map(({ length }) => length)) * letter + 10;
+  const across = (useWidth(table) - first) / columns.length;
+  const isUpright = across < Math.max(...columns.flatMap(({ title }) => title.split(/[ -]/)).map(widthOf));
+  const groups = columns.flatMap(({ group }, index) =>
+    group === columns[index - 1]?.group
+      ? []
+      : [{ group, index, span: columns.slice(index).findIndex((one) => one.group !== group) }],
+  );
+  // Made once: there may be thousands.
+  const cells = useMemo(
+    () =>
+      rows.map((title, row) => (
+        <tr key={title}>
+          <th scope="row" title={title}>
             {title}
-          </span>
-        ))}
-      </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: a table cannot contain a picture of its cells */}
-      <div
-        ref={box}
-        class="cells"
-        style={{ height: `${layout.height}px`, cursor: hovered && onOpen && 'pointer' }}
-        role="grid"
-        tabIndex={0}
-        aria-label={label}
-        aria-rowcount={rows.length}
-        aria-colcount={columns.length}
-        aria-activedescendant={id}
-        onKeyDown={onKey}
-        onFocus={() => setFocus(true)}
-        onBlur={() => setFocus(false)}
-        onPointerMove={(event) => setHovered(find(event))}
-        onPointerLeave={() => setHovered(undefined)}
-        onClick={(event) => {
-          const place = find(event);
-          if (!place) return;
-          setCursor(place);
-          onOpen?.(place);
-        }}
-      >
-        {cells}
-        {/* biome-ignore lint/a11y/useSemanticElements: as above */}
-        <div role="row" tabIndex={-1} class="hidden" aria-rowindex={at.row + 1}>
-          {/* biome-ignore lint/a11y/useSemanticElements: as above */}
-          <div role="gridcell" tabIndex={-1} id={id} aria-colindex={at.column + 1}>
-            {rows.length > 0 && said(at).join(': ')}
-          </div>
-        </div>
-        {inside(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
-        {told && <div class="frame cursor" style={inPixels(boxOf(layout, told))} />}
-        <div ref={mark} class="mark-cursor" style={inPixels(boxOf(layout, at))} />
-        {words && (
-          <Tip at={boxOf(layout, told!)} within={layout}>
-            <strong>{words[0]}</strong>
-            <br />
-            {words[1]}
-          </Tip>
-        )}
-      </div>
-      <p class="hidden" role="status">
-        {words?.join(': ')}
-      </p>
-    </div>
+          </th>
+          {columns.map((_, column) => {
+            const { background, mark, isFailed } = cell(row, column);
+            // Its words stand on the side with room.
+            const sides = [row > rows.length / 2 && 'low', column > columns.length / 4 && 'late'];
+            return (
+              <td
+                key={column}
+                tabIndex={row + column === 0 ? 0 : -1}
+                class={[...sides, isFailed && 'failed'].filter(Boolean).join(' ')}
+                style={{ background }}
+                aria-label={said({ row, column })}
+              >
+                {mark}
+              </td>
+            );
+          })}
+        </tr>
+      )),
+    [cell],
   );
-}
-
-function Hatching() {
+  const cellAt = ({ row, column }: Place) => table.current!.tBodies[0]!.rows[row]!.cells[column + 1]!;
+  useLayoutEffect(() => {
+    const at = open && cellAt(open);
+    at?.setAttribute('aria-current', 'true');
+    return () => at?.removeAttribute('aria-current');
+  }, [cells, open?.row, open?.column]);
+  const placeOf = (target: EventTarget | null) => {
+    const at = target instanceof Element && target.closest('td');
+    return at && { row: (at.parentElement as HTMLTableRowElement).sectionRowIndex, column: at.cellIndex - 1 };
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const place = placeOf(event.target);
+    const move = moves[event.key];
+    if (!place || !(move || event.key === 'Enter' || event.key === ' ')) return;
+    event.preventDefault();
+    if (!move) return onOpen?.(place);
+    const to = (at: number, by: number, { length }: readonly unknown[]) =>
+      Math.max(0, Math.min(length - 1, at + by));
+    cellAt({ row: to(place.row, move[0], rows), column: to(place.column, move[1], columns) }).focus();
+  };
+  const size = { '--down': `${down}px`, maxWidth: widest && `${first + widest * columns.length}px` };
   return (
-    <pattern id="hatch" width={5} height={5} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-      <rect fill="var(--quiet)" width="1" height="5" />
-    </pattern>
+    <table
+      ref={table}
+      class={onOpen ? 'grid opens' : 'grid'}
+      // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table with a cursor is a grid
+      role="grid"
+      aria-label={label}
+      style={size}
+      onKeyDown={onKey}
+      onFocusIn={({ currentTarget, target }) => {
+        // Tab comes back to the same cell.
+        for (const one of currentTarget.querySelectorAll<HTMLElement>('[tabindex="0"]')) one.tabIndex = -1;
+        (target as HTMLElement).tabIndex = 0;
+      }}
+      onClick={({ target }) => {
+        const place = placeOf(target);
+        if (place) onOpen?.(place);
+      }}
+    >
+      <colgroup>
+        <col style={{ width: `min(${first}px, 40vw)` }} />
+      </colgroup>
+      <thead>
+        {groups.some(({ group }) => group) && (
+          <tr>
+            <td />
+            {groups.map(({ group, index, span }) => (
+              <th
+                key={index}
+                scope="colgroup"
+                colSpan={span === -1 ? columns.length - index : span}
+                title={group}
+              >
+                {group}
+              </th>
+            ))}
+          </tr>
+        )}
+        {columns.some(({ title }) => title) && (
+          <tr>
+            <td />
+            {columns.map(({ title }, column) => (
+              <th key={column} scope="col">
+                <span class={across < 9 ? 'hidden' : isUpright ? 'upright' : undefined}>{title}</span>
+              </th>
+            ))}
+          </tr>
+        )}
+      </thead>
+      <tbody>{cells}</tbody>
+    </table>
   );
 }
 
-function inPixels(box: Readonly<Record<string, number>>) {
-  return Object.fromEntries(Object.entries(box).map(([side, pixels]) => [side, `${pixels}px`]));
+function widthOf({ length }: string): number {
+  return length * wide + 1;
 }

@@ -388,28 +388,6 @@ export function Switch<Value extends string>(props: {
   );
 }
 
-/** Shows words beside a part of a picture, on the side with room, so that they stay within the picture. */
-export function Tip(props: {
-  at: { left: number; top: number; width: number; height: number };
-  within: { width: number; height: number };
-  children: ComponentChildren;
-}) {
-  const {
-    at: { left, top, width, height },
-    within,
-    children,
-  } = props;
-  const x = left + width / 2;
-  const side = x > within.width / 2 ? { right: `calc(100% - ${x}px)` } : { left: `${x}px` };
-  const level =
-    top < within.height / 2 ? { top: `${top + height + 6}px` } : { bottom: `calc(100% - ${top - 6}px)` };
-  return (
-    <div class="tip" aria-hidden="true" style={{ ...side, ...level }}>
-      {children}
-    </div>
-  );
-}
-
 /** Returns the width of an element in whole CSS pixels; 0 until it is known. */
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);

@@ -49,15 +49,10 @@ it('says how many days are loaded, and never rounds up to all of them', () => {
 it('draws a series from its first day to its last, with a frame if one failed', () => {
   const days = { covered: 70, failed: 20, settling: 3 };
   const one = aSeries('US', 'Stress', days, 'covered 30, failed 20, covered 40, settling 3, never 7');
-  expect(barOf(one, 100)).toEqual({
-    parts: [
-      ['var(--covered)', 0.3],
-      ['var(--failed)', 0.2],
-      ['var(--covered)', 0.4],
-      ['var(--settling)', 0.03],
-      ['var(--never)', 0.07],
-    ],
-    mark: 'frame',
+  const bar = 'covered 0% 29%, failed 29% 49%, covered 49% 87%, settling 87% 93%, never 93% 100%';
+  expect(barOf(one)).toEqual({
+    background: `linear-gradient(to right, ${bar.replace(/[a-z]+/g, 'var(--$&)')})`,
+    isFailed: true,
   });
   expect(statesIn([one])).toEqual(['covered', 'settling', 'failed', 'never']);
 });

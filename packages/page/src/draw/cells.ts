@@ -1,5 +1,5 @@
-import { index, max } from 'd3-array';
-import type { Cell } from '../grid-layout.ts';
+import { cumsum, index, max, sum } from 'd3-array';
+import type { Cell } from '../grid.tsx';
 import { number, share } from '../numbers.ts';
 import { namesOf, type Row, variantTitle } from '../rows.ts';
 import { spansOf, states, stateTitles } from './states.ts';
@@ -59,10 +59,17 @@ export function inWords(one: Found | undefined, days: number): string {
   return `${number(one.covered)} of ${number(days)} days covered (${share(one.covered, days)})${others.join('')}`;
 }
 
+/** The least share of a part of a bar: every part is visible, however short it is. */
+const leastPart = 0.06;
+
 /** Returns how a series is drawn: from its first day to its last, with a frame if any day failed. */
-export function barOf({ timeline, failed }: Found, days: number): Cell {
-  const parts = spansOf(timeline).map(([state, length]) => [`var(--${state})`, length / days] as const);
-  return { parts, mark: failed > 0 ? 'frame' : undefined };
+export function barOf({ timeline, failed }: Found): Cell {
+  const spans = spansOf(timeline);
+  const days = sum(spans, ([, length]) => length);
+  const ends = cumsum(spans, ([, length]) => Math.max(length / days, leastPart));
+  const at = (place: number) => `${Math.round((100 * (ends[place] ?? 0)) / ends.at(-1)!)}%`;
+  const parts = spans.map(([state], place) => `var(--${state}) ${at(place - 1)} ${at(place)}`);
+  return { background: `linear-gradient(to right, ${parts.join(', ')})`, isFailed: failed > 0 };
 }
 
 /** Returns the states that some days have, for a legend. */

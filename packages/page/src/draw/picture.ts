@@ -64,7 +64,8 @@ function copyOf(chart: HTMLElement): HTMLElement {
     drawn.style.cssText = 'display: block; width: 100%; height: 100%';
     canvas.replaceWith(drawn);
   }
-  for (const one of copy.querySelectorAll('.tip, .frame, .hidden')) one.remove();
+  for (const one of copy.querySelectorAll('.tip, .hidden')) one.remove();
+  copy.querySelector('[aria-current]')?.removeAttribute('aria-current');
   return copy;
 }
 

@@ -2,8 +2,7 @@ import { rollup, sum } from 'd3-array';
 import { useMemo } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { colourOf, limitOf } from '../../draw/scales.ts';
-import { Grid } from '../../grid.tsx';
-import type { Cell } from '../../grid-layout.ts';
+import { type Cell, Grid } from '../../grid.tsx';
 import { counted, score } from '../../numbers.ts';
 import { Section } from '../../parts.tsx';
 import { report } from '../../report.ts';
@@ -32,21 +31,19 @@ export function World({ rows, to }: { rows: readonly Series[]; to: string }) {
         Mean of the week by topic and country
         {others > 0 && `; ${counted(others, 'country', 'countries')} with less news not shown`}.
       </p>
-      <div class="matrix">
-        <Grid
-          label="World: arrow keys move, Enter shows the series over time"
-          rows={topics}
-          columns={countries.map((title) => ({ title, group: '' }))}
-          cell={cell}
-          said={({ row, column }) => [`${countries[column]} ${topics[row]}`, inWords(at(row, column))]}
-          down={() => (topics.length > 30 ? 15 : 22)}
-          widest={56}
-          {...(!report && {
-            onOpen: ({ row, column }) =>
-              go({ view: 'explore', country: countries[column]!, topic: topics[row]!, to, from: '90d' }),
-          })}
-        />
-      </div>
+      <Grid
+        label="World: arrow keys move, Enter shows the series over time"
+        rows={topics}
+        columns={countries.map((title) => ({ title, group: '' }))}
+        cell={cell}
+        said={({ row, column }) => `${countries[column]} ${topics[row]}: ${inWords(at(row, column))}`}
+        down={topics.length > 30 ? 15 : 22}
+        widest={56}
+        {...(!report && {
+          onOpen: ({ row, column }) =>
+            go({ view: 'explore', country: countries[column]!, topic: topics[row]!, to, from: '90d' }),
+        })}
+      />
     </Section>
   );
 }
@@ -73,10 +70,11 @@ function worldOf(rows: readonly Series[]) {
 }
 
 function cellOf(series: Series | undefined, limit: number): Cell {
-  if (!series || (series.state === 'not loaded' && series.mean === null)) return { parts: [], mark: 'dot' };
+  if (!series || (series.state === 'not loaded' && series.mean === null))
+    return { background: 'none', mark: '·' };
   const { mean, z } = series;
-  const parts = [[mean === null ? 'var(--never)' : colourOf(mean, limit), 1]] as const;
-  return { parts, mark: Math.abs(z ?? 0) < 2 ? undefined : z! > 0 ? 'up' : 'down' };
+  const background = mean === null ? 'var(--never)' : colourOf(mean, limit);
+  return { background, mark: Math.abs(z ?? 0) < 2 ? undefined : z! > 0 ? '▲' : '▼' };
 }
 
 function inWords(series: Series | undefined): string {

@@ -4,8 +4,7 @@ import { address, go } from '../../address.ts';
 import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { barOf, type Cells, cellsOf, inWords, isComplete, statesIn } from '../../draw/cells.ts';
 import { stateTitles } from '../../draw/states.ts';
-import { Grid } from '../../grid.tsx';
-import type { Place } from '../../grid-layout.ts';
+import { Grid, type Place } from '../../grid.tsx';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Link, Period, Section, Select, Swatch } from '../../parts.tsx';
 import { report } from '../../report.ts';
@@ -75,9 +74,9 @@ function Matrix({ about, coverage, listed }: AnswersTo<typeof matrixOf>) {
   const cell = useMemo(() => {
     return (row: number, column: number) => {
       const one = at(row, column);
-      return one ? barOf(one, days) : { parts: [] };
+      return one ? barOf(one) : { background: 'none' };
     };
-  }, [cells, days]);
+  }, [cells]);
   if (found.length === 0) return <p class="empty">Nothing was requested in this period.</p>;
   return (
     <>
@@ -97,7 +96,7 @@ function Matrix({ about, coverage, listed }: AnswersTo<typeof matrixOf>) {
         <Axis from={from} to={to} />
         <Share of={coverage} chart=".matrix" />
       </div>
-      <div class="matrix apart">
+      <div class="matrix">
         <Grid
           label="Coverage: arrow keys move, Enter lists the missing days of a series"
           rows={rows.map(
@@ -105,15 +104,14 @@ function Matrix({ about, coverage, listed }: AnswersTo<typeof matrixOf>) {
           )}
           // A single column needs no title.
           columns={columns.length === 1 ? [{ title: '', group: '' }] : columns}
-          down={() => Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)))}
-          widest={columns.length === 1 ? Number.POSITIVE_INFINITY : 200}
+          down={Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)))}
+          {...(columns.length > 1 && { widest: 200 })}
           cell={cell}
-          said={({ row, column }) => [
-            [rows[row]!.code, rows[row]!.name, columns[column]!.topic, variantTitle(columns[column]!.variant)]
-              .filter(Boolean)
-              .join(' ') || 'all',
-            inWords(at(row, column), days),
-          ]}
+          said={({ row, column }) => {
+            const { topic, variant } = columns[column]!;
+            const of = [rows[row]!.code, rows[row]!.name, topic, variantTitle(variant)].filter(Boolean);
+            return `${of.join(' ') || 'all'}: ${inWords(at(row, column), days)}`;
+          }}
           open={openIn(cells)}
           {...(!report && { onOpen: open })}
         />
