@@ -49,12 +49,13 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
 
   it('/ finds a series, from any view; a field keeps the key', async () => {
     const page = await open(`view=pipeline&${series}`);
-    const country = page.locator('[role=combobox]').first();
+    const country = page.getByRole('combobox', { name: 'Countries' });
     await page.keyboard.press('/');
     await expectFocus(country);
     await page.keyboard.type('no/');
     expect(await country.inputValue()).toBe('no/');
     await page.keyboard.press('Backspace');
+    await page.locator('datalist option[value=NO]').waitFor({ state: 'attached' });
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain('country=NO');
   });
@@ -230,9 +231,9 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
   it('the sheet changes what is shown, and the line of chips says so', async () => {
     const page = await open(views.sentiment, narrow);
     await page.keyboard.press('/');
-    await expectFocus(page.locator('[role=combobox]').first());
+    await expectFocus(page.getByRole('combobox', { name: 'Countries' }));
+    await page.locator('datalist option[value=NO]', { hasText: 'Norway' }).waitFor({ state: 'attached' });
     await page.keyboard.type('no');
-    await page.locator('[role=option].active', { hasText: 'Norway' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Done' }).click();
     await textOf(page.locator('.chips')).toContain('United States, Norway');

@@ -1,7 +1,8 @@
-import type { TargetedKeyboardEvent } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { group } from 'd3-array';
+import { useEffect, useId } from 'preact/hooks';
 import { useAnswer } from './api.ts';
 import { findNames, type Named } from './loader.ts';
+import { Field } from './parts.tsx';
 import { namesOf, type Row } from './rows.ts';
 
 export interface Choice extends Named {
@@ -57,7 +58,7 @@ let isWanted = false;
 
 /** Moves the focus to the first field that chooses a country or a topic, or to the next one that appears. */
 export function findSeries(): boolean {
-  const field = document.querySelector<HTMLElement>('main [role="combobox"]');
+  const field = document.querySelector<HTMLElement>('main .choose input');
   isWanted = !field;
   // On a narrow screen, it is in a sheet.
   if (field?.checkVisibility() === false) field.closest<HTMLElement>('[popover]')?.showPopover();
@@ -65,161 +66,77 @@ export function findSeries(): boolean {
   return !isWanted;
 }
 
-/** A list to choose from by typing, with arrow keys, Enter and Escape. */
+/** Chooses some of many: what is typed or taken from a list is added, and a click on what is chosen removes it. */
 export function Choose(props: {
   label: string;
   choices: readonly Choice[];
   chosen: readonly string[];
+  /** One more than so many replaces the first. */
   atMost: number;
   /** What is shown if nothing is chosen. */
   none?: string;
   onChange: (chosen: string[]) => void;
 }) {
   const { label, choices, chosen, atMost, none = 'none', onChange } = props;
-  const isSeveral = atMost > 1;
-  const [isOpen, setOpen] = useState(false);
-  const [words, setWords] = useState('');
-  const [active, setActive] = useState(0);
-  // Enter was pressed before the choices were loaded.
-  const [isEntered, setEntered] = useState(false);
   const id = useId();
-  const found = findNames(choices, words);
-  const choose = (next: string[]) => {
-    // What was typed is done; without words, more may be chosen from the list.
-    if (words !== '' || atMost === 1) setOpen(false);
-    setWords('');
-    setActive(0);
-    onChange(next.slice(-atMost));
-  };
-  const flip = (code: string) => {
-    if (chosen.includes(code)) choose(chosen.filter((one) => one !== code));
-    else choose(atMost === 1 ? [code] : [...chosen, code]);
-  };
-  // Such as each loaded topic of a category that is typed.
-  const all = found.filter(({ note }) => note !== notLoaded).map(({ code }) => code);
-  useEffect(() => {
-    if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
-  }, [isOpen, active, id]);
+  const loaded = choices.filter(({ group, note }) => group && note !== notLoaded);
+  // A group is chosen at once, in the place of all else.
+  const groups = [...group(loaded, (one) => one.group!)].filter(
+    ([, { length }]) => length > 1 && length <= atMost,
+  );
   useEffect(() => {
     if (isWanted) findSeries();
   }, []);
-  useEffect(() => {
-    if (!isEntered || choices.length === 0) return;
-    setEntered(false);
-    if (isOpen && found[0]) flip(found[0].code);
-  });
-  const onKey = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
-    // Enter may follow the last letter before the list is drawn anew.
-    const typed = event.currentTarget.value;
-    const enters = typed === words ? found[active] : findNames(choices, typed)[0];
-    const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === 'Escape' && isOpen) setOpen(false);
-    else if (event.key === 'Enter' && isOpen && typed !== '' && choices.length === 0) setEntered(true);
-    else if (event.key === 'Enter' && isOpen && enters) flip(enters.code);
-    else if (event.key === 'Enter') setOpen(true);
-    else if (moves) {
-      setActive(Math.max(0, Math.min(active + moves, found.length - 1)));
-      setOpen(true);
-    } else return;
-    event.preventDefault();
+  const add = (text: string) => {
+    if (text === '') return;
+    const [, all] = groups.find(([name]) => name === text) ?? [];
+    const [found] = findNames(choices, text);
+    if (choices.length === 0) return 'The list is still loading.';
+    if (!found) return `Nothing in the list is called "${text}".`;
+    onChange(all?.map(({ code }) => code) ?? [...new Set([...chosen, found.code])].slice(-atMost));
   };
   return (
-    <div
-      class="choose"
-      onFocusOut={({ currentTarget, relatedTarget }) => {
-        if (!currentTarget.contains(relatedTarget as Node | null)) setOpen(false);
-      }}
-    >
-      <div class="labelled">
-        <span class="quiet">{label}</span>
-        {isSeveral &&
-          chosen.slice(0, mostChips).map((code) => {
-            const name = choices.find((one) => one.code === code)?.name ?? code;
-            return (
-              <button
-                key={code}
-                type="button"
-                class="chip"
-                title={name}
-                onClick={() => choose(chosen.filter((one) => one !== code))}
-              >
-                <span>{code}</span>
-                <span class="quiet" aria-hidden="true">
-                  ×
-                </span>
-                <span class="hidden">{name}, chosen: remove</span>
-              </button>
-            );
-          })}
-        {chosen.length > mostChips && isSeveral && <span class="quiet">+ {chosen.length - mostChips}</span>}
-        <input
-          role="combobox"
-          aria-label={label}
-          aria-expanded={isOpen}
-          aria-controls={`${id}-list`}
-          aria-activedescendant={isOpen && found[active] ? `${id}-${active}` : undefined}
-          placeholder={isSeveral && chosen.length > 0 ? 'add …' : namesIn(choices, chosen) || none}
-          title={chosen.join(', ')}
-          value={words}
-          onFocus={() => setOpen(true)}
-          onInput={(event) => {
-            setWords(event.currentTarget.value);
-            setActive(0);
-            setEntered(false);
-            setOpen(true);
-          }}
-          onKeyDown={onKey}
-        />
-      </div>
-      {isOpen && (
-        <div
-          class="list"
-          role="listbox"
-          id={`${id}-list`}
-          aria-label={label}
-          aria-multiselectable={isSeveral}
-          // Tab skips the list, although it scrolls, because the field handles its keys.
-          tabIndex={-1}
-        >
-          {isSeveral && (
-            <div class="quiet">
-              {chosen.length < atMost
-                ? `Choose up to ${atMost}.`
-                : `${atMost} are chosen: the next one replaces the first.`}
-            </div>
-          )}
-          {all.length > 1 && all.length <= atMost && (
-            <button type="button" class="flat" tabIndex={-1} onClick={() => choose(all)}>
-              {all.length === found.length ? `only these ${all.length}` : `only the ${all.length} loaded`}
-            </button>
-          )}
-          {found.map(({ code, name, group, note }, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
-            <div
-              key={code}
-              id={`${id}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={chosen.includes(code)}
-              class={index === active ? 'row tight active' : 'row tight'}
-              onPointerDown={(event) => event.preventDefault()}
-              onClick={() => flip(code)}
-            >
-              <span>
-                {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                <span class="tick" aria-hidden="true">
-                  {chosen.includes(code) && '✓'}
-                </span>
-                {[code, name].filter(Boolean).join(' ')}
-              </span>
-              <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
-            </div>
-          ))}
-          {found.length === 0 && (
-            <div class="quiet">{choices.length === 0 ? 'loading' : 'nothing is called so'}</div>
-          )}
-        </div>
-      )}
+    <div class="choose labelled">
+      <span class="quiet">{label}</span>
+      {chosen.slice(0, mostChips).map((code) => {
+        const name = namesIn(choices, [code]);
+        return (
+          <button
+            key={code}
+            type="button"
+            class="chip"
+            title={name}
+            onClick={() => onChange(chosen.filter((one) => one !== code))}
+          >
+            <span>{code}</span>
+            <span class="quiet" aria-hidden="true">
+              ×
+            </span>
+            <span class="hidden">{name}, chosen: remove</span>
+          </button>
+        );
+      })}
+      {chosen.length > mostChips && <span class="quiet">+ {chosen.length - mostChips}</span>}
+      <Field
+        label={label}
+        placeholder={chosen.length > 0 ? 'add …' : none}
+        title={`Up to ${atMost}`}
+        list={id}
+        value=""
+        onEnter={add}
+      />
+      <datalist id={id}>
+        {groups.map(([name, all]) => (
+          <option key={name} value={name}>
+            all {all.length} that are loaded
+          </option>
+        ))}
+        {choices.map(({ code, name, group, note }) => (
+          <option key={code} value={code}>
+            {[name, group, note].filter(Boolean).join(' · ')}
+          </option>
+        ))}
+      </datalist>
     </div>
   );
 }

@@ -133,7 +133,7 @@ export function useEscape(close: () => void): void {
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isElsewhere =
-        (event.target instanceof Element && event.target.closest('input, select, [role="listbox"]')) ||
+        (event.target instanceof Element && event.target.closest('input, select')) ||
         document.querySelector(':popover-open');
       if (event.key === 'Escape' && !event.defaultPrevented && !isElsewhere) close();
     };
@@ -231,6 +231,10 @@ export function Field(props: {
   const [typed, setTyped] = useState<string>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => setProblem(undefined), [value]);
+  const enter = (text: string) => {
+    setTyped(undefined);
+    setProblem(onEnter(text.trim()));
+  };
   return (
     <>
       <input
@@ -238,14 +242,13 @@ export function Field(props: {
         type="text"
         aria-label={label}
         value={typed ?? value}
-        onInput={(event) => {
+        onInput={({ currentTarget, inputType }) => {
           setProblem(undefined);
-          setTyped(event.currentTarget.value);
+          setTyped(currentTarget.value);
+          // Firefox fills in a suggestion without a change.
+          if (inputType === 'insertReplacementText') enter(currentTarget.value);
         }}
-        onChange={(event) => {
-          setTyped(undefined);
-          setProblem(onEnter(event.currentTarget.value.trim()));
-        }}
+        onChange={({ currentTarget }) => enter(currentTarget.value)}
       />
       {problem && (
         <span class="bad" role="alert">
