@@ -4,18 +4,7 @@ import 'uplot/dist/uPlot.min.css';
 import { number, score } from '../numbers.ts';
 import { aDay, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
-import {
-  drawDays,
-  drawGaps,
-  drawLabels,
-  drawMarks,
-  drawNote,
-  drawUnit,
-  inks,
-  type Note,
-  type Pen,
-  penOf,
-} from './pen.ts';
+import { drawDays, drawGaps, drawLabels, drawMarks, drawUnit, inks, type Pen, penOf } from './pen.ts';
 import { allHeadlines, type Chart, changeAt, isLoaded, type Line, meanAt } from './points.ts';
 import { threeOf } from './scales.ts';
 import { lookAt, markers, mostTogether } from './sign.tsx';
@@ -52,8 +41,6 @@ interface Heard {
 export interface Drawing {
   /** Moves the cursor to a bucket. */
   readonly point: (index: number | null) => void;
-  /** Says something of a point, beside it. The plots stay as they are: the pointer may be on one. */
-  readonly say: (note: Note | undefined) => void;
   readonly destroy: () => void;
 }
 
@@ -83,10 +70,6 @@ export function drawLines(into: HTMLElement, chart: Chart, shown: Shown, heard: 
           plot.setCursor({ left, top: index === null ? -10 : 1 });
         }
       }),
-    say: (note) => {
-      sheet.note = note;
-      for (const plot of sheet.tops) plot.redraw(false);
-    },
     destroy: () => {
       for (const plot of plots) plot.destroy();
     },
@@ -129,7 +112,6 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
     tops: [] as uPlot[],
     /** The plot under the pointer; the others follow its cursor. */
     pointed: undefined as uPlot | undefined,
-    note: undefined as Note | undefined,
     /** Whether the last drag was with Shift. */
     isShifted: false,
     /** Makes a plot. @param hooks draw on it, without a trace on what is drawn next */
@@ -267,7 +249,6 @@ function plotOfMeans(
         // Panels have one axis in common.
         if (of.includes(chart.lines[0]!)) drawUnit(pen, 'score');
         if (isLabelled) drawLabels(pen, of, colour);
-        if (sheet.note && !isApart) drawNote(pen, sheet.note, middles[sheet.note.index]!);
       },
     },
     (plot) => {

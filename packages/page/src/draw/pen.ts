@@ -2,14 +2,10 @@ import { range } from 'd3-array';
 import uPlot from 'uplot';
 import { aDay, readDays } from '../time.ts';
 import { type coloursOf, font } from './colours.ts';
-import { type Chart, isLoaded, type Line, type Move, meanAt } from './points.ts';
+import { type Chart, isLoaded, type Line } from './points.ts';
 
 /** Colours of the style sheet that are drawn with, besides those of lines. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
-
-export interface Note extends Move {
-  readonly text: string;
-}
 
 /** The canvas of a plot: its area, and where times and scores are on it. */
 export function penOf(plot: uPlot, colours: Readonly<ReturnType<typeof coloursOf<(typeof inks)[number]>>>) {
@@ -77,29 +73,6 @@ export function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: 
 export function drawUnit({ context, colours, pixel, left, top, write }: Pen, unit: string) {
   context.fillStyle = colours.quiet;
   write(unit, left - 46 * pixel, top - 11 * pixel);
-}
-
-/** Rings a point, and writes words beside it on the side with room, with a margin of the background. */
-export function drawNote({ context, colours, pixel, x, y, write, ...pen }: Pen, note: Note, middle: number) {
-  const { line, index, change, text } = note;
-  const [at, height] = [x(middle), y(meanAt(line, index)!)];
-  context.strokeStyle = colours.ink;
-  context.lineWidth = 1.5 * pixel;
-  context.beginPath();
-  context.arc(at, height, 6 * pixel, 0, 2 * Math.PI);
-  context.stroke();
-  let shown = text;
-  while (shown.length > 12 && context.measureText(shown).width > pen.width * 0.45)
-    shown = `${shown.slice(0, -2).trimEnd()}…`;
-  const beside = height + (change < 0 ? 18 : -18) * pixel;
-  const level = Math.max(pen.top + 9 * pixel, Math.min(beside, pen.top + pen.height - 9 * pixel));
-  context.textAlign = at > pen.left + pen.width / 2 ? 'right' : 'left';
-  context.strokeStyle = colours.paper;
-  context.lineWidth = 5 * pixel;
-  context.lineJoin = 'round';
-  context.strokeText(shown, at, level);
-  context.fillStyle = colours.ink;
-  write(shown, at, level, context.textAlign);
 }
 
 /** Draws a label at the end of each line. Moves labels apart that would overlap. */

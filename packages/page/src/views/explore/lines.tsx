@@ -6,7 +6,6 @@ import { type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { bucketText, titleOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
-import type { Note } from '../../draw/pen.ts';
 import {
   behindOf,
   type Chart,
@@ -61,7 +60,7 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
       ? { ...then, now: chartOf(now.rows, coveredNow.rows, { ...about, series }) }
       : then;
   }, [about, means, covered, now, coveredNow]);
-  const note = useNote(about, chart);
+  const move = useLargestMove(about, chart);
   const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
   return (
     <>
@@ -73,25 +72,18 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
       </Titled>
       <Drawn
         chart={chart}
-        note={note}
         track={<AsOf isLines asOf={asOf} />}
         pane={<Pane {...{ chart, changes, asOf }} />}
         label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
         of={means}
-        notes={[note && saidOf(note, chart), changesOf(chart), ...notesOf(about)]}
+        notes={[move, changesOf(chart), ...notesOf(about)]}
       />
     </>
   );
 }
 
-/** The largest move, with the story that did a good part of it, if one did. */
-interface MoveNote extends Note {
-  readonly z: number;
-  readonly story: string | undefined;
-}
-
-/** Says of the largest move of a chart of now how large it is, and which story did how much of it. */
-function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | undefined {
+/** Says of the largest move of a chart of now how large it is, and which story did a good part of it, if one did. */
+function useLargestMove({ by, smooth, asOf, from }: Asked, chart: Chart): string | undefined {
   const isOne = smooth === 1 && asOf === null && by !== 'hour';
   const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
   const days = move && behindOf(chart, move.index);
@@ -109,19 +101,13 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart): MoveNote | un
       against: `${dayOf(before!.from)}..${dayOf(before!.to - 1)}`,
     },
   );
-  const story = move && !stories.isAsking ? storyOfMove(stories.answer?.rows ?? [], move) : undefined;
+  if (!move) return undefined;
+  const story = stories.isAsking ? undefined : storyOfMove(stories.answer?.rows ?? [], move);
   // Isolated, because it may be written from right to left.
-  const said = story?.headline ? `${percent(story.share)} by “\u2068${story.headline}\u2069”` : undefined;
-  return useMemo(
-    () => move && { ...move, story: said, text: [score(move.change, 2), said].filter(Boolean).join(', ') },
-    [move, said],
-  );
-}
-
-function saidOf({ line, index, change, z, story }: MoveNote, chart: Chart): string {
-  const of = chart.lines.length > 1 ? `${line.title}, ` : '';
-  const size = `${score(change, 2)}, z ${score(z, 1)}`;
-  return `Largest move in standard errors: ${size} (${of}${titleOf(chart.starts[index]!, chart.by)})${story ? `, ${story}` : ''}.`;
+  const named = story?.headline ? `, ${percent(story.share)} by “\u2068${story.headline}\u2069”` : '';
+  const of = chart.lines.length > 1 ? `${move.line.title}, ` : '';
+  const when = `${of}${titleOf(chart.starts[move.index]!, by)}`;
+  return `Largest move in standard errors: ${score(move.change, 2)}, z ${score(move.z, 1)} (${when})${named}.`;
 }
 
 function notesOf({ countries, topics, matches, by, smooth }: Asked): Notes {
@@ -155,11 +141,10 @@ export function Drawn(props: {
   /** The question that the chart answers. */
   of: Parameters<typeof Noted>[0]['of'];
   notes: Notes;
-  note?: Note | undefined;
   track?: ComponentChildren;
   pane?: ComponentChildren;
 }) {
-  const { chart, label, of, notes, note, track, pane } = props;
+  const { chart, label, of, notes, track, pane } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -190,7 +175,6 @@ export function Drawn(props: {
           go(isOther ? { against: days } : { days, at: null, pane: null });
         },
       });
-      drawing.current.say(said.current);
       // New data redraw the chart under the cursor.
       if (place.current >= 0) drawing.current.point(place.current);
       else setHover(null);
@@ -201,9 +185,6 @@ export function Drawn(props: {
       drawing.current = undefined;
     };
   }, [chart, width, height, open, days, against, dark, zone.value]);
-  const said = useRef(note);
-  said.current = note;
-  useEffect(() => drawing.current?.say(note), [note]);
 
   const point = (index: number | null) => {
     if (drawing.current) return drawing.current.point(index);
