@@ -135,7 +135,7 @@ export function standingsReader(
           failures: planned ? await failuresOf(warehouse, [planned]) : [],
           findEmptied,
           ...lagOf(await newestCoveredDay(warehouse, scope)),
-          recent: await recentDays(warehouse, scope),
+          recent: await recentDays(warehouse, planned ?? scope),
           perDay: apiKey
             ? await keeping(`cost ${job.name}`, JSON.stringify(job.definition), () =>
                 requestsPerDay(job, listedPart(scope), today),

@@ -270,6 +270,13 @@ describe('the API', () => {
     await writeFile(join(page.folder, 'jobs', 'mine.yaml'), JSON.stringify(both));
     const strip = String((await rowsOf('jobs')).find(({ job }) => job === 'mine')!.recent);
     expect(strip.split(', ').toSorted()).toEqual(['covered 21', 'partial 10']);
+    // Days that its history limit leaves out are not of the job.
+    const limited = { start_date: '2026-09-01', history_limit: '2026-10-01' };
+    await writeFile(
+      join(page.folder, 'jobs', 'mine.yaml'),
+      JSON.stringify({ ...both, countries: ['US'], ...limited }),
+    );
+    expect((await rowsOf('jobs')).find(({ job }) => job === 'mine')!.recent).toBe('covered 31');
     await writeFile(join(page.folder, 'jobs', 'mine.yaml'), JSON.stringify({ ...both, countries: ['US'] }));
   });
 
