@@ -60,7 +60,7 @@ export function Grid(props: {
   const cells = useMemo(
     () =>
       rows.map((title, row) => (
-        <tr key={title}>
+        <tr key={row}>
           <th scope="row" title={title}>
             {title}
           </th>
@@ -82,7 +82,7 @@ export function Grid(props: {
           })}
         </tr>
       )),
-    [cell],
+    [cell, rows.join('\n')],
   );
   const cellAt = ({ row, column }: Place) => table.current!.tBodies[0]!.rows[row]!.cells[column + 1]!;
   useLayoutEffect(() => {

@@ -189,14 +189,16 @@ export function Chip(props: { label: string; title: string; children: ComponentC
   );
 }
 
-export function Titled({ title, children }: { title: string; children: ComponentChildren }) {
+/** The title of a picture with what shares it, and what the picture shows. */
+export function Titled(props: { title: string; beside?: ComponentChildren; children: ComponentChildren }) {
   return (
     <header class="headline">
+      {props.beside}
       <h2>
         {/* No line begins with the point between two names. */}
-        <Flowing text={title.replaceAll(' ·', '\u00a0·')} />
+        <Flowing text={props.title.replaceAll(' ·', '\u00a0·')} />
       </h2>
-      <p class="quiet">{children}</p>
+      <p class="quiet">{props.children}</p>
     </header>
   );
 }

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { addressWith } from './address.ts';
 import { type Answer, addressOf } from './api.ts';
@@ -61,19 +60,9 @@ export function Share({ of, ...others }: Sharing) {
   );
 }
 
-/** What a view says about its data, beside what shares them. */
-export function Noted({ children, ...sharing }: Sharing & { children?: ComponentChildren }) {
-  return (
-    <div class="row apart">
-      <span class="quiet note">{children}</span>
-      <Share {...sharing} />
-    </div>
-  );
-}
-
-/** Returns the title over an element: that of its section or of the view, or what is chosen, if the view has none. */
+/** Returns the title over or beside an element, or what is chosen, if it has none. */
 function titleOf(element: HTMLElement): string {
-  const heading = element.closest('section')?.querySelector('h2') ?? document.querySelector('.headline h2');
+  const heading = element.closest('section, .headline')?.querySelector('h2');
   const chosen = [...document.querySelectorAll('.chips span')].map(({ textContent }) => textContent);
   return heading?.textContent ?? chosen.join(' · ');
 }

@@ -51,6 +51,7 @@ function headingOf(title: string): HTMLElement {
   const own = document.querySelector('main .headline');
   if (own) heading.append(...own.cloneNode(true).childNodes);
   else heading.append(Object.assign(document.createElement('h2'), { textContent: title }));
+  heading.querySelector('.share')?.remove();
   return heading;
 }
 

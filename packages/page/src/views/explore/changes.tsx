@@ -1,9 +1,10 @@
+import type { ComponentChildren } from 'preact';
 import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import type { Choice } from '../../choose.tsx';
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Flowing, Link, Problem, SignedBar, Titled } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { Noted, Share } from '../../share.tsx';
+import { Share } from '../../share.tsx';
 import { type Column, scored, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
@@ -57,13 +58,14 @@ function Shown({ about, changes, stories }: AnswersTo<typeof questionsOf>) {
     from: [all.before_from, from].toSorted()[0]!,
     to: [all.before_to, to].toSorted()[1]!,
   };
+  const isTable = rows.length > 0 && !(rows.length === 1 && stories);
   return (
     <>
-      <Moved all={all} about={about} />
+      <Moved all={all} about={about} beside={isTable && <Share of={changes} />} />
       <Rescorings key={`${span.from} ${span.to} ${about.asOf}`} {...span} asOf={about.asOf} />
-      {rows.length > 0 && !(rows.length === 1 && stories) && (
+      {isTable && (
         <>
-          <Noted of={changes}>{!stories && <How />}</Noted>
+          {!stories && <How />}
           <Table
             label="What changed"
             kind="news changes"
@@ -95,7 +97,7 @@ function Rescorings({ from, to, asOf }: { from: string; to: string; asOf: string
 }
 
 /** Says in one sentence how far the mean moved, and what is loaded of both periods. */
-function Moved({ all, about }: { all: ChangeRow; about: About }) {
+function Moved({ all, about, beside }: { all: ChangeRow; about: About; beside: ComponentChildren }) {
   const { what, from, to, model, match } = about;
   const { change, z, mean, mean_before, state, state_before, before_from, before_to } = all;
   const size = Math.abs(change ?? 0).toFixed(3);
@@ -114,7 +116,7 @@ function Moved({ all, about }: { all: ChangeRow; about: About }) {
       : `${score(mean)} ${days} (${counted(count, 'headline')}${open})`;
   };
   return (
-    <Titled title={`${what || 'All series'}: sentiment ${moved}`}>
+    <Titled title={`${what || 'All series'}: sentiment ${moved}`} beside={beside}>
       <Flowing
         text={[
           `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${match.toLowerCase()} news`}: `,

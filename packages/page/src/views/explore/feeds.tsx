@@ -208,14 +208,16 @@ function Lines({ about, index, covered }: AnswersTo<typeof questionsOf>) {
           onChange={(line) => go({ line }, 'replace')}
         />
       )}
-      <Titled title={`${subject}: ${feed} by ${by}, ${days.from} to ${days.to}`}>
+      <Titled
+        title={`${subject}: ${feed} by ${by}, ${days.from} to ${days.to}`}
+        beside={<Share of={index} chart=".chart" from={days.from} />}
+      >
         Index: mean score of the {chart.counted}s, +1 if all are wholly positive, −1 if all are wholly
         negative.
       </Titled>
       <Drawn
         chart={chart}
         label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
-        of={index}
         notes={[
           lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
           rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,

@@ -5,7 +5,7 @@ import { type Chart, isLoaded, type SeriesKey } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Field, Flowing, Select, SignedBar } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { Noted, Share } from '../../share.tsx';
+import { Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import type { Selected } from './selected.ts';
@@ -94,9 +94,12 @@ function Listed({ about, latest }: AnswersTo<typeof questionsOf>) {
     );
   return (
     <>
-      <Noted of={latest}>
-        {rows.length === most && `The latest ${most}: search, or choose a shorter time, to see others.`}
-      </Noted>
+      <div class="row">
+        {rows.length === most && (
+          <span class="quiet">The latest {most}: search, or choose a shorter time, to see others.</span>
+        )}
+        <Share of={latest} />
+      </div>
       <Table
         label="Headlines"
         kind="news"

@@ -24,7 +24,7 @@ import {
 import { Sign } from '../../draw/sign.tsx';
 import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Swatch, Titled, useWidth } from '../../parts.tsx';
-import { Noted } from '../../share.tsx';
+import { Share } from '../../share.tsx';
 import { dayOf, moment, zone } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
 import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
@@ -66,6 +66,7 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
     <>
       <Titled
         title={`${what}: sentiment by ${by}, ${from} to ${to}${asOf ? `, as of ${moment(asOf)} ${zone.value}` : ''}`}
+        beside={<Share of={means} chart=".chart" from={from} />}
       >
         {mean} {model} score of the headlines{newsOf(about)}: +1 if all are wholly positive, −1 if all are
         wholly negative.
@@ -75,7 +76,6 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
         track={<AsOf isLines asOf={asOf} />}
         pane={<Pane {...{ chart, changes, asOf }} />}
         label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
-        of={means}
         notes={[move, changesOf(chart), ...notesOf(about)]}
       />
     </>
@@ -138,13 +138,11 @@ type Notes = readonly (string | false | undefined)[];
 export function Drawn(props: {
   chart: Chart;
   label: string;
-  /** The question that the chart answers. */
-  of: Parameters<typeof Noted>[0]['of'];
   notes: Notes;
   track?: ComponentChildren;
   pane?: ComponentChildren;
 }) {
-  const { chart, label, of, notes, track, pane } = props;
+  const { chart, label, notes, track, pane } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -229,9 +227,7 @@ export function Drawn(props: {
           <Legend chart={chart} />
         </figure>
         {track}
-        <Noted of={of} chart=".chart" from={chart.from}>
-          {[...notes, zoned].filter(Boolean).join(' ')}
-        </Noted>
+        <p class="quiet note">{[...notes, zoned].filter(Boolean).join(' ')}</p>
       </div>
       {pane}
     </div>
