@@ -161,6 +161,14 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     }
   });
 
+  it('leads to yesterday by the clock of the server, whatever that of the browser is', async () => {
+    const page = await loaded.browser.newPage();
+    await page.clock.setFixedTime('2026-10-20T12:00:00Z');
+    await page.goto(`${loaded.served.url}/?view=explore&show=changes`);
+    await page.getByRole('button', { name: /^Period: 7 d: 2026-10-25 to 2026-10-31$/ }).waitFor();
+    await page.close();
+  });
+
   it('keeps a relative period relative', async () => {
     const page = await open(`view=sentiment&${series}`);
     await page.getByRole('button', { name: /^Period/ }).click();

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Answer as Sent } from './loader.ts';
 import { report } from './report.ts';
 import type { Path, Row } from './rows.ts';
+import { setClock } from './time.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
@@ -55,6 +56,7 @@ async function ask<Of extends Path>(question: Question<Of>, stop?: AbortSignal):
     if (stop?.aborted) throw error;
     throw new Refusal(0, 'The server does not answer.', 'Is gmsi serve still running?');
   });
+  setClock(response.headers.get('date'));
   const body = await response
     .json()
     .catch(() => ({ error: `The server answers with status ${response.status}.` }));

@@ -1,5 +1,6 @@
 import { computed } from '@preact/signals';
 import { address } from './address.ts';
+import { report } from './report.ts';
 
 export const aDay = 86_400_000;
 
@@ -38,8 +39,20 @@ export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
+/** Milliseconds by which the server's clock, or that of a report, is ahead of the browser's. */
+let ahead = report ? Date.parse(report.at) - Date.now() : 0;
+
+/** @param at the time of an answer, as HTTP has it */
+export function setClock(at: string | null): void {
+  if (at) ahead = Date.parse(at) - Date.now();
+}
+
+export function now(): number {
+  return Date.now() + ahead;
+}
+
 export function today(): string {
-  return dayOf(Date.now());
+  return dayOf(now());
 }
 
 export function isDay(text: string): boolean {

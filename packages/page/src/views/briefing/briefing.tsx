@@ -8,7 +8,7 @@ import { report } from '../../report.ts';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { type Column, scored, Table } from '../../table.tsx';
-import { aDay, isDay, moment, plusDays, today, zone } from '../../time.ts';
+import { aDay, isDay, moment, now, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
 import { MomentField, UnknownMoment, useMoments } from '../explore/as-of.tsx';
@@ -27,10 +27,9 @@ export function Briefing() {
   const { newest } = daysOfFeeds(loaded);
   const named = useMoments() ?? [];
   const asked = address.value.get('to') ?? '';
-  // The current day is not over. A report has only what was asked for it.
-  const yesterday = plusDays(report ? report.at.slice(0, 10) : today(), -1);
   const asOf = report ? null : asOfIn(named);
-  const last = asOf ? plusDays(asOf.slice(0, 10), -1) : yesterday;
+  // The current day is not over.
+  const last = plusDays(asOf?.slice(0, 10) ?? today(), -1);
   const to = isDay(asked) && !report ? asked : newest && newest < last ? newest : last;
   const briefing = useTogether(newest ? { to, asOf } : undefined, questionsOf, 30, 600);
   useTitle('Briefing', newest && to);
@@ -203,7 +202,7 @@ function Stories({ stories }: { stories: NonNullable<Series['stories']> }) {
 function Rewritten({ about: { to, asOf }, rewritten }: Found) {
   const [all, ...series] = rewritten.rows;
   const { rescored, withdrawn, late } = all ?? { rescored: 0, withdrawn: 0, late: 0 };
-  const before = new Date((asOf ? Date.parse(asOf) : Date.now()) - aDay).toISOString();
+  const before = new Date((asOf ? Date.parse(asOf) : now()) - aDay).toISOString();
   return (
     <Section title={asOf ? 'In the day before' : 'Since yesterday'}>
       <p>

@@ -3,7 +3,7 @@ import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { Field, Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { aDay, isDay, moment, momentIn, zone } from '../../time.ts';
+import { aDay, isDay, moment, momentIn, now, zone } from '../../time.ts';
 import { asOfIn, feed } from './asked.ts';
 
 /** Returns since when something is known, and when it last changed; `undefined` until it is answered. */
@@ -14,7 +14,7 @@ function useKnown(): Row<'loads/known'> | undefined {
 /** Switches to the moment before the last load that changed something, and back to now. */
 export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   const known = useKnown();
-  const before = () => textOf(Date.parse(known?.changed_at ?? '') || Date.now());
+  const before = () => textOf(Date.parse(known?.changed_at ?? '') || now());
   const isReady = asOf !== null || known !== undefined;
   return (
     <button
@@ -59,7 +59,7 @@ export function MomentField({ at }: { at: number | null }) {
         list={id}
         value={at === null ? '' : (own?.name ?? moment(at, true))}
         onEnter={(text) => {
-          const chosen = text === '' ? null : readMoment(text, named, Date.now());
+          const chosen = text === '' ? null : readMoment(text, named);
           if (chosen === undefined)
             return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, ${zone.value}) nor the name of one.`;
           return void go({ as_of: chosen });
@@ -87,19 +87,19 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
   const first = useKnown()?.first_at;
   const named = useMoments() ?? [];
   const loads = useAnswer('loads', { limit: 500 }, 30).answer?.rows ?? [];
-  const [now] = useState(Date.now);
+  const [present] = useState(now);
   const [slid, setSlid] = useState<number>();
   const asked = asOfIn(named);
   useEffect(() => setSlid(undefined), [asked]);
-  const chosen = asked === null ? now : Date.parse(asked);
+  const chosen = asked === null ? present : Date.parse(asked);
   // A moment in the address has whole seconds.
   const oldest = first ? Math.ceil(Date.parse(first) / 1_000) * 1_000 : chosen;
-  const newest = Math.max(now, chosen);
+  const newest = Math.max(present, chosen);
   // Whole seconds, at most 400.
   const step = Math.ceil(Math.max(1, newest - oldest) / 400_000) * 1_000;
   const end = oldest + Math.max(1, Math.ceil((newest - oldest) / step)) * step;
   const at = slid ?? chosen;
-  const isNow = at === now;
+  const isNow = at === present;
   const changed = loads.filter(
     (load) => load.feed === feed && load.rows_inserted + load.rows_changed + load.rows_retracted > 0,
   );
@@ -147,7 +147,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
           step={step}
           value={isNow ? end : at}
           onInput={({ currentTarget: { valueAsNumber } }) =>
-            setSlid(valueAsNumber === end ? now : valueAsNumber)
+            setSlid(valueAsNumber === end ? present : valueAsNumber)
           }
           onChange={({ currentTarget: { valueAsNumber } }) =>
             go({ as_of: valueAsNumber === end ? null : textOf(valueAsNumber) }, 'replace')
@@ -155,7 +155,7 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
         />
         <div class="row quiet small">
           {moment(oldest)}
-          <span class="end">{newest === now ? 'now' : moment(newest)}</span>
+          <span class="end">{newest === present ? 'now' : moment(newest)}</span>
         </div>
       </div>
     </div>
@@ -167,13 +167,9 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
  * to its end.
  * @returns it as the address has it; `undefined` if it is none of these
  */
-function readMoment(
-  text: string,
-  named: readonly { readonly name: string }[],
-  now: number,
-): string | undefined {
+function readMoment(text: string, named: readonly { readonly name: string }[]): string | undefined {
   if (named.some(({ name }) => name === text)) return text;
-  if (isDay(text)) return textOf(Math.min(now, Date.parse(text) + aDay - 1_000));
+  if (isDay(text)) return textOf(Math.min(now(), Date.parse(text) + aDay - 1_000));
   const moment = momentIn(text);
   return Number.isNaN(moment) ? undefined : textOf(moment);
 }
