@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
-import type { Choice } from '../../choose.tsx';
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Flowing, Link, Problem, SignedBar, Titled } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -8,37 +7,25 @@ import { Share } from '../../share.tsx';
 import { type Column, scored, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
+import { type Asked, newsOf } from './asked.ts';
 import { HeadlineText } from './headlines.tsx';
 
 type ChangeRow = Row<'sentiment/changes'>;
 
-/** What changes are about. */
-export interface About {
-  readonly country: readonly string[];
-  readonly topic: readonly string[];
-  readonly from: string;
-  readonly to: string;
-  readonly against: string;
-  readonly model: string;
-  readonly asOf: string | null;
-  readonly match: string;
-  /** What is ranked. */
-  readonly each: 'series' | 'country' | 'topic';
-  /** Whether there is little room. */
-  readonly isBrief?: boolean;
-  /** The names of what was chosen; empty for all series. */
+/** What was asked, with the names of what was chosen. */
+export interface About extends Asked {
+  /** Empty for all series. */
   readonly what: string;
   /** The names of countries by code. */
   readonly names: Readonly<Record<string, string | null | undefined>>;
+  /** Whether there is little room. */
+  readonly isBrief?: boolean;
 }
 
-export function namesOf(choices: readonly Choice[]): About['names'] {
-  return Object.fromEntries(choices.map(({ code, name }) => [code, name]));
-}
-
-function questionsOf({ country, topic, from, to, against, model, match, each, asOf }: About) {
-  const move = { country, topic, from, to, against, model, match_type: match, as_of: asOf };
-  const isChosen = country.length > 0 && topic.length > 0;
+function questionsOf({ countries, topics, from, to, against, model, matches, each, asOf }: About) {
+  const lists = { country: countries, topic: topics, match_type: matches[0] };
+  const move = { ...lists, from, to, against, model, as_of: asOf };
+  const isChosen = countries.length > 0 && topics.length > 0;
   return {
     changes: question('sentiment/changes', { ...move, of: each }),
     stories: isChosen ? question('sentiment/changes/stories', move) : undefined,
@@ -46,7 +33,7 @@ function questionsOf({ country, topic, from, to, against, model, match, each, as
 }
 
 /** Shows what moved between two periods: a sentence, what changed most, and the stories behind it. */
-export function Changes({ about }: { about: About | undefined }) {
+export function Changes(about: About) {
   return <Answered asked={useTogether(about, questionsOf, 30)} as={Shown} />;
 }
 
@@ -98,7 +85,7 @@ function Rescorings({ from, to, asOf }: { from: string; to: string; asOf: string
 
 /** Says in one sentence how far the mean moved, and what is loaded of both periods. */
 function Moved({ all, about, beside }: { all: ChangeRow; about: About; beside: ComponentChildren }) {
-  const { what, from, to, model, match } = about;
+  const { what, from, to, model } = about;
   const { change, z, mean, mean_before, state, state_before, before_from, before_to } = all;
   const size = Math.abs(change ?? 0).toFixed(3);
   const moved =
@@ -119,7 +106,7 @@ function Moved({ all, about, beside }: { all: ChangeRow; about: About; beside: C
     <Titled title={`${what || 'All series'}: sentiment ${moved}`} beside={beside}>
       <Flowing
         text={[
-          `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${match.toLowerCase()} news`}: `,
+          `Mean ${model} score, from −1 to +1${newsOf(about)}: `,
           part(mean, all.headline_count, from, to, state),
           `, against ${part(mean_before, all.headline_count_before, before_from, before_to, state_before)}.`,
           z === null
@@ -213,7 +200,7 @@ function Stories(props: {
 }) {
   const { about, all, stories, span } = props;
   const { rows } = stories;
-  const { country, topic, model, match, what } = about;
+  const { countries, topics, model, matches, what } = about;
   const others = rows.find(({ others }) => others !== null);
   const single = rows.filter((row) => row !== others);
   // The largest contribution is first.
@@ -222,7 +209,7 @@ function Stories(props: {
     'Lowered the mean': single.filter(({ contribution }) => contribution < 0).toReversed(),
   };
   const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
-  const line = { country, topic, model, match_type: match, ...span };
+  const line = { country: countries, topic: topics, model, match_type: matches, ...span };
   return (
     <section aria-label="Stories behind the move">
       <div class="row titled">

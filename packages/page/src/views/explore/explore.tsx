@@ -1,7 +1,7 @@
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
-import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
+import { Choose, namesIn, useChoices } from '../../choose.tsx';
 import { Chip, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds } from '../../rows.ts';
 import { moment, plusDays, today, zone } from '../../time.ts';
@@ -19,7 +19,7 @@ import {
   mostLines,
   spans,
 } from './asked.ts';
-import { Changes, namesOf } from './changes.tsx';
+import { Changes } from './changes.tsx';
 import { Feeds } from './feeds.tsx';
 import { Lines } from './lines.tsx';
 import { Shows, shown } from './shows.tsx';
@@ -63,6 +63,7 @@ function OfHeadlines() {
   if (!loaded || (!isAll && (asked.countries.length === 0 || asked.topics.length === 0)))
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
   const what = [ofCountries, ofTopics].filter(Boolean).join(' · ');
+  const names = Object.fromEntries(countries.map(({ code, name }) => [code, name]));
   const atMost = isAll ? mostCompared : mostLines;
   const choose = (name: string) => (chosen: string[]) =>
     go({ [name]: chosen.length > 0 ? chosen : null, at: null });
@@ -128,8 +129,8 @@ function OfHeadlines() {
         </div>
       </Controls>
       <UnknownMoment />
-      {show === 'lines' && <Lines {...{ asked, what, changes: changesOf(asked, what, countries) }} />}
-      {show === 'changes' && <Changes about={changesOf(asked, what, countries)} />}
+      {show === 'lines' && <Lines {...{ ...asked, what, names }} />}
+      {isAll && <Changes {...{ ...asked, what, names }} />}
     </>
   );
 }
@@ -146,23 +147,6 @@ function shownOf(asked: Asked): string {
     news.join() !== 'COMBINED' && `${news.map((one) => one.toLowerCase()).join(' and ')} news`,
   ];
   return parts.filter(Boolean).join(', ');
-}
-
-function changesOf(asked: Asked, what: string, countries: readonly Choice[]) {
-  const { from, to, against, each, model, matches, asOf } = asked;
-  const lists = { country: asked.countries, topic: asked.topics };
-  return {
-    ...lists,
-    from,
-    to,
-    against,
-    each,
-    asOf,
-    model,
-    match: matches[0]!,
-    what,
-    names: namesOf(countries),
-  };
 }
 
 /** Chooses which news counts: one match type, or domestic against international. */

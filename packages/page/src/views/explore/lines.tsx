@@ -28,11 +28,9 @@ import { Share } from '../../share.tsx';
 import { dayOf, moment, zone } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
 import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
+import type { About } from './changes.tsx';
 import { Pane } from './pane.tsx';
 import { openIn } from './selected.ts';
-
-/** What lines are about: what was asked, and the names of what was chosen. */
-type About = Asked & { readonly what: string; readonly changes: Parameters<typeof Pane>[0]['changes'] };
 
 function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }: About) {
   const lists = { country: countries, topic: topics, match_type: matches };
@@ -46,13 +44,13 @@ function questionsOf({ by, from, to, smooth, asOf, countries, topics, matches }:
 }
 
 /** Shows sentiment over time: a line for each series and model, above the number of headlines. */
-export function Lines({ asked, ...others }: { asked: Asked } & Pick<About, 'what' | 'changes'>) {
-  return <Answered asked={useTogether({ ...asked, ...others }, questionsOf)} as={Shown} />;
+export function Lines(about: About) {
+  return <Answered asked={useTogether(about, questionsOf)} as={Shown} />;
 }
 
 function Shown(answer: AnswersTo<typeof questionsOf>) {
   const { about, means, covered, now, coveredNow } = answer;
-  const { what, by, from, to, smooth, asOf, model, changes } = about;
+  const { what, by, from, to, smooth, asOf, model } = about;
   const chart = useMemo(() => {
     const series = seriesOf(about);
     const then = chartOf(means.rows, covered.rows, { ...about, series });
@@ -74,7 +72,7 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
       <Drawn
         chart={chart}
         track={<AsOf isLines asOf={asOf} />}
-        pane={<Pane {...{ chart, changes, asOf }} />}
+        pane={<Pane {...{ chart, about }} />}
         label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
         notes={[move, changesOf(chart), ...notesOf(about)]}
       />

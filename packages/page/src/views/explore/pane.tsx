@@ -14,13 +14,13 @@ const panes = { stories: 'Stories', headlines: 'Headlines', numbers: 'Numbers' }
 const none = { at: null, of: null, find: null, days: null, pane: null };
 
 /** Shows beside a chart what is behind a point or chosen days of it. */
-export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>; asOf: string | null }) {
-  const { chart, changes, asOf } = props;
+export function Pane({ chart, about }: { chart: Chart; about: About }) {
+  const { against, asOf } = about;
   const selected = selectedIn(chart, asOf);
   const pane = chosen<keyof typeof panes>('pane', panes, selected.open === null ? 'stories' : 'headlines');
   const [from, to] = [dayOf(selected.from), dayOf(selected.to - 1)];
   // Others than the common ones are chosen in the chart.
-  const own = readDays(changes.against);
+  const own = readDays(against);
   const isChosen = selected.open !== null || address.value.has('days');
   const top = useRef<HTMLDivElement>(null);
   const at = address.value.get('at') ?? address.value.get('days');
@@ -42,17 +42,14 @@ export function Pane(props: { chart: Chart; changes: Omit<About, 'from' | 'to'>;
             <Flowing text={`${from} to ${to} against `} />
             <Select
               label="Against"
-              value={changes.against}
-              values={[
-                ...(own ? [[changes.against, own.join(' to ')] as const] : []),
-                ...Object.entries(againsts),
-              ]}
+              value={against}
+              values={[...(own ? [[against, own.join(' to ')] as const] : []), ...Object.entries(againsts)]}
               onChange={(against) => go({ against })}
             />
             {!isChosen &&
               '. Drag over the chart to choose other days, with Shift what they are compared with.'}
           </p>
-          <Changes about={{ ...changes, from, to, isBrief: true }} />
+          <Changes {...about} {...{ from, to }} isBrief />
         </>
       )}
       {pane === 'headlines' && <Headlines {...{ chart, selected, asOf }} />}
