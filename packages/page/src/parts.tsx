@@ -2,6 +2,7 @@ import type { ComponentChildren, ComponentType, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import type { Asked, Refusal } from './api.ts';
+import { score } from './numbers.ts';
 import { report } from './report.ts';
 import { isDay, plusDays, today } from './time.ts';
 
@@ -354,15 +355,10 @@ export function Swatch({ kind, colour = `var(--${kind})` }: { kind: string; colo
   return <i class={`swatch ${kind}`} aria-hidden="true" style={{ '--colour': colour }} />;
 }
 
-/** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */
-export function SignedBar({ value }: { value: number }) {
-  const wide = Math.min(1, Math.abs(value)) * 50;
-  const background = `var(--${value < 0 ? 'negative' : 'positive'})`;
-  return (
-    <span class="signed" aria-hidden="true">
-      <span style={{ background, width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }} />
-    </span>
-  );
+/** Writes a score in the colour of its sign. */
+export function Signed({ value, digits }: { value: number | null; digits?: number }) {
+  const colour = value ? `var(--${value < 0 ? 'negative' : 'positive'})` : undefined;
+  return <span style={{ color: colour }}>{score(value, digits)}</span>;
 }
 
 /** Chooses one of a few values, and writes it into the address. */

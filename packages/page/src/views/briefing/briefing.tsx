@@ -3,7 +3,7 @@ import { type Answering, type AnswersTo, question, useAnswer, useTogether } from
 import { Spark } from '../../draw/spark.tsx';
 import { completeTo } from '../../loader.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
-import { Answered, Flowing, Link, Problems, Section, useTitle } from '../../parts.tsx';
+import { Answered, Flowing, Link, Problems, Section, Signed, useTitle } from '../../parts.tsx';
 import { report } from '../../report.ts';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
@@ -127,7 +127,9 @@ function Moved({ about: { to, asOf }, briefing, listed }: Found) {
       title: 'change',
       kind: 'number',
       show: ({ change }) => (
-        <b style={{ color: `var(--${change! < 0 ? 'negative' : 'positive'})` }}>{score(change, 2)}</b>
+        <b>
+          <Signed value={change} digits={2} />
+        </b>
       ),
     },
     {

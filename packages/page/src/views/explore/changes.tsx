@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { type Answer, type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Flowing, Link, Problem, SignedBar, Titled } from '../../parts.tsx';
+import { Answered, Flowing, Link, Problem, Signed, Titled } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { type Column, scored, Table } from '../../table.tsx';
@@ -154,8 +154,7 @@ function columnsOf(each: About['each'], names: About['names']): Column<ChangeRow
       title: 'change',
       kind: 'number',
       by: ({ change }) => change,
-      // The widest bar is a change of 0.25.
-      show: ({ change }) => [score(change), change !== null && <SignedBar key="bar" value={change * 4} />],
+      show: ({ change }) => <Signed value={change} />,
     },
     scored('z', ({ z }) => z, 1),
     scored('part of the move', ({ contribution }) => contribution),

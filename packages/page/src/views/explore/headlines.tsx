@@ -3,7 +3,7 @@ import { address, go } from '../../address.ts';
 import { type AnswersTo, type Parameters, question, useAnswer, useTogether } from '../../api.ts';
 import { type Chart, isLoaded, type SeriesKey } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
-import { Answered, Field, Flowing, Select, SignedBar } from '../../parts.tsx';
+import { Answered, Field, Flowing, Select, Signed } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { type Column, Table } from '../../table.tsx';
@@ -163,12 +163,7 @@ function columnsOf(
         title: model,
         kind: 'number',
         by: sortable((row) => row[`${model}_score`]),
-        show: (row) => (
-          <>
-            {score(row[`${model}_score`])}
-            <SignedBar value={row[`${model}_score`] ?? 0} />
-          </>
-        ),
+        show: (row) => <Signed value={row[`${model}_score`]} />,
       }),
     ),
     {
