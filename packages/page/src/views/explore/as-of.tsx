@@ -134,7 +134,8 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
             <i
               key={load_id}
               title={moment(ended_at)}
-              style={{ left: `${Math.max(0, (100 * (Date.parse(ended_at) - oldest)) / spanned)}%` }}
+              // A load may have ended after the page was opened.
+              style={{ left: `clamp(0%, ${(100 * (Date.parse(ended_at) - oldest)) / spanned}%, 100%)` }}
             />
           ))}
         </div>
