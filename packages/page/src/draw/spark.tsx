@@ -23,7 +23,7 @@ export function Spark({ values, label }: { values: readonly (number | null)[]; l
       width={width}
       height={height}
     >
-      <path d={path.join('')} />
+      <path d={path.join('')} stroke-width={1.5} />
       {typeof last === 'number' && <circle cx={x(values.length - 1)} cy={y(last)} r={2.5} />}
     </svg>
   );

@@ -55,7 +55,7 @@ function Shown({ about, changes, stories }: AnswersTo<typeof questionsOf>) {
           {!stories && <How />}
           <Table
             label="What changed"
-            kind="news changes"
+            kind="news"
             rows={rows}
             columns={columnsOf(each, names).slice(0, about.isBrief ? 5 : undefined)}
             keyOf={(row) => `${row.country} ${row.topic}`}

@@ -247,18 +247,16 @@ export function HeadlineText(props: {
   const { text, url, source, retracted_at } = props;
   const said = text ?? '(without a text)';
   const link = linkOf(url);
+  const shown = link ? (
+    <a href={link} target="_blank" rel="noopener noreferrer">
+      {said}
+    </a>
+  ) : (
+    said
+  );
   return (
     <>
-      <bdi class={retracted_at ? 'retracted' : undefined}>
-        {link ? (
-          <a href={link} target="_blank" rel="noopener noreferrer">
-            {said}
-          </a>
-        ) : (
-          said
-        )}
-      </bdi>{' '}
-      <bdi class="quiet">{source}</bdi>
+      <bdi>{retracted_at ? <s>{shown}</s> : shown}</bdi> <bdi class="quiet">{source}</bdi>
     </>
   );
 }
