@@ -16,11 +16,10 @@ const panel = { width: 300, height: 150, title: 27 };
  * The labels of a time axis by the milliseconds between two of them, as ISO dates are written. The year of a day and the day of
  * an hour are below, where they change.
  */
-const dayLabels = [aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1];
 const timeLabels = [
   [360 * aDay, '{YYYY}', null, null, null, null, null, null, 1],
   [28 * aDay, '{YYYY}-{MM}', null, null, null, null, null, null, 1],
-  dayLabels,
+  [aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1],
   [1, '{HH}:{mm}', null, null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
 ];
 
@@ -104,10 +103,7 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
     colour: ({ place }: Line): string => lineColours[`series-${lookAt(place)}`]!,
     size: isApart ? { width: wide, height: panelHeight } : { width, height },
     isDense: (wide - axisWidth - right) / starts.length < 1,
-    timeAxis: {
-      ...{ ...axis, size: 36, values: timeLabels as uPlot.Axis.Values },
-      ...(by === 'week' && weekly(starts)),
-    } satisfies uPlot.Axis,
+    timeAxis: { ...axis, size: 36, values: timeLabels as uPlot.Axis.Values } satisfies uPlot.Axis,
     yAxis: { ...axis, size: axisWidth, space: 36, gap: 6 } satisfies uPlot.Axis,
     tops: [] as uPlot[],
     /** The plot under the pointer; the others follow its cursor. */
@@ -309,16 +305,6 @@ function openByClick(sheet: Sheet, plots: readonly uPlot[]) {
       heard.onOpen(index, line);
     });
   }
-}
-
-/** Ticks where weeks begin, as many as there is room for. */
-function weekly(starts: readonly number[]): uPlot.Axis {
-  const week = 7 * aDay;
-  return {
-    incrs: [1, 2, 4, 8, 13, 26, 52, 104].map((weeks) => weeks * week),
-    splits: (_, __, ___, ____, step) => starts.filter((_, index) => index % Math.round(step / week) === 0),
-    values: [dayLabels] as uPlot.Axis.Values,
-  };
 }
 
 function signed(_: uPlot, splits: number[]): string[] {
