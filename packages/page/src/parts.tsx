@@ -104,45 +104,6 @@ export function Section(props: { title: string; beside?: ComponentChildren; chil
   );
 }
 
-/** Scrolls content that is wider or higher than its place, also by keyboard. */
-export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it, arrow keys could not scroll it
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      {children}
-    </section>
-  );
-}
-
-/**
- * Moves the focus to the selected element when this one disappears with the focus; otherwise, the next key would begin at the
- * top of the page. Of several, the last one that can have the focus gets it.
- */
-export function useFocusBack(element: RefObject<HTMLElement | null>, selector: string): void {
-  useLayoutEffect(() => {
-    const own = element.current;
-    return () => {
-      if (!own?.contains(document.activeElement)) return;
-      for (const one of document.querySelectorAll<HTMLElement>(selector)) one.focus();
-    };
-  }, [selector]);
-}
-
-/** Closes something by Escape, unless the key is for a field, a dialog or a sheet. */
-export function useEscape(close: () => void): void {
-  // Before it is painted, so that a key pressed at once is not lost.
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const isElsewhere =
-        (event.target instanceof Element && event.target.closest('input, select')) ||
-        document.querySelector(':popover-open');
-      if (event.key === 'Escape' && !event.defaultPrevented && !isElsewhere) close();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
-}
-
 /** Names the page after its view and what that shows, for tabs, bookmarks and the history. */
 export function useTitle(...parts: (string | undefined)[]): void {
   const title = `${parts.filter(Boolean).join(' · ')} – gmsi`;

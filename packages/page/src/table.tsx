@@ -2,7 +2,6 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { address, go } from './address.ts';
 import { number, score } from './numbers.ts';
-import { Scroll } from './parts.tsx';
 
 export interface Column<Row> {
   readonly title: string;
@@ -42,7 +41,8 @@ export function Table<Row>(props: {
   const inOrder = sorted ? inOrderOf(rows, sorted.by!, isDescending) : rows;
   return (
     <>
-      <Scroll label={label}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it, arrow keys could not scroll it */}
+      <section class="scroll" aria-label={label} tabIndex={0}>
         <table class={kind}>
           <thead>
             <tr>
@@ -98,7 +98,7 @@ export function Table<Row>(props: {
             })}
           </tbody>
         </table>
-      </Scroll>
+      </section>
       {rows.length > first && (
         <button type="button" onClick={() => setAll(!isAll)}>
           {isAll ? 'Show fewer' : `Show all ${number(rows.length)}`}

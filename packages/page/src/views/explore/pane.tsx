@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { address, chosen, go } from '../../address.ts';
 import type { Chart } from '../../draw/points.ts';
-import { Flowing, Select, Switch, useEscape, useFocusBack } from '../../parts.tsx';
+import { Flowing, Select, Switch } from '../../parts.tsx';
 import { dayOf, readDays } from '../../time.ts';
 import { againsts } from './asked.ts';
 import { type About, Changes } from './changes.tsx';
@@ -12,6 +12,12 @@ import { selectedIn } from './selected.ts';
 const panes = { stories: 'Stories', headlines: 'Headlines', numbers: 'Numbers' };
 
 const none = { at: null, of: null, find: null, days: null, pane: null };
+
+/** Opens no point and no days. What has the focus in the pane may go: the chart gets the focus. */
+function close(days: Parameters<typeof go>[0] = {}): void {
+  if (document.activeElement?.closest('.pane')) document.querySelector<HTMLElement>('.canvas')?.focus();
+  go({ ...none, ...days });
+}
 
 /** Shows beside a chart what is behind a point or chosen days of it. */
 export function Pane({ chart, about }: { chart: Chart; about: About }) {
@@ -29,12 +35,32 @@ export function Pane({ chart, about }: { chart: Chart; about: About }) {
     const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
     if (at) top.current?.scrollIntoView({ block: 'nearest', behavior });
   }, [at]);
-  useEscape(() => go(none));
+  // Before it is painted, so that a key pressed at once is not lost.
+  useLayoutEffect(() => {
+    const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
+      const isElsewhere =
+        (target as Element).closest('input, select') ?? document.querySelector(':popover-open');
+      if (key === 'Escape' && !defaultPrevented && !isElsewhere) close();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
   return (
     <aside class="panel pane" aria-label="Behind the chart">
       <div class="row" ref={top}>
         <Switch label="Behind the chart" name="pane" value={pane} values={panes} />
-        {isChosen && <Chosen {...{ from, to }} />}
+        {isChosen && (
+          <span class="row end">
+            {from < to && (
+              <button type="button" onClick={() => close({ from, to })}>
+                Zoom in
+              </button>
+            )}
+            <button type="button" onClick={() => close()}>
+              Close
+            </button>
+          </span>
+        )}
       </div>
       {pane === 'stories' && (
         <>
@@ -55,22 +81,5 @@ export function Pane({ chart, about }: { chart: Chart; about: About }) {
       {pane === 'headlines' && <Headlines {...{ chart, selected, asOf }} />}
       {pane === 'numbers' && <Numbers chart={chart} />}
     </aside>
-  );
-}
-
-function Chosen({ from, to }: { from: string; to: string }) {
-  const box = useRef<HTMLSpanElement>(null);
-  useFocusBack(box, '.chart .canvas');
-  return (
-    <span class="row end" ref={box}>
-      {from < to && (
-        <button type="button" onClick={() => go({ ...none, from, to })}>
-          Zoom in
-        </button>
-      )}
-      <button type="button" onClick={() => go(none)}>
-        Close
-      </button>
-    </span>
   );
 }
