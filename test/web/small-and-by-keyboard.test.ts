@@ -222,7 +222,6 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
     const page = await open(views[view], narrow);
     // Failures stand below, as one sees them.
     const data = page.locator('.chart canvas, .grid, main table:not(.causes)').first();
-    // A chart is drawn again once the story of its largest move is known.
     await expect.poll(async () => (await data.boundingBox())?.y, { timeout: 20_000 }).toBeLessThan(370);
     const chips = page.locator('.chips');
     const sheet = page.locator('.controls');
