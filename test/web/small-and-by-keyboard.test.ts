@@ -10,7 +10,6 @@ import {
   expectToFit,
   opened,
   shown,
-  textOf,
 } from './a-browser.ts';
 import { aLoadedPage } from './a-page.ts';
 import { answer, answerWith } from './all-pairs.ts';
@@ -218,31 +217,31 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
 describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
   const narrow = { width: 360, height: 740 };
 
-  it.each(['sentiment', 'changes'] as const)('data come before controls: %s', async (view) => {
+  it.each(['sentiment', 'changes'] as const)('data come before anything else: %s', async (view) => {
     const page = await open(views[view], narrow);
     // Failures stand below, as one sees them.
     const data = page.locator('.chart canvas, .grid, main table:not(.causes)').first();
     await expect.poll(async () => (await data.boundingBox())?.y, { timeout: 20_000 }).toBeLessThan(370);
-    const chips = page.locator('.chips');
-    const sheet = page.locator('.controls');
-    expect(await sheet.isVisible()).toBe(false);
-    await chips.click();
-    await sheet.waitFor();
     await expectToFit(page);
     expect(await axeFindings(page)).toEqual([]);
-    await page.keyboard.press('Escape');
-    await expect.poll(() => sheet.isVisible()).toBe(false);
-    await expectFocus(chips);
   });
 
-  it('the sheet changes what is shown, and the line of chips says so', async () => {
+  it('the controls are one line, which scrolls to what has the focus', async () => {
     const page = await open(views.sentiment, narrow);
     await page.keyboard.press('/');
     await expectFocus(page.getByRole('combobox', { name: 'Countries' }));
     await page.locator('datalist option[value=NO]', { hasText: 'Norway' }).waitFor({ state: 'attached' });
     await page.keyboard.type('no');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Done' }).click();
-    await textOf(page.locator('.chips')).toContain('United States, Norway');
+    await page.getByRole('heading', { name: /^United States, Norway · / }).waitFor();
+    const shown = page.getByRole('button', { name: /^Shown: / });
+    const box = async () => (await shown.boundingBox())!;
+    expect((await box()).x).toBeGreaterThan(360);
+    await shown.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'semantic', exact: true }).waitFor();
+    const { x, width } = await box();
+    expect(x + width).toBeLessThanOrEqual(360);
+    await expectToFit(page);
   });
 });

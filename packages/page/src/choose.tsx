@@ -60,8 +60,6 @@ let isWanted = false;
 export function findSeries(): boolean {
   const field = document.querySelector<HTMLElement>('main .choose input');
   isWanted = !field;
-  // On a narrow screen, it is in a sheet.
-  if (field?.checkVisibility() === false) field.closest<HTMLElement>('[popover]')?.showPopover();
   field?.focus();
   return !isWanted;
 }

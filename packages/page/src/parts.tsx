@@ -113,28 +113,6 @@ export function useTitle(...parts: (string | undefined)[]): void {
   }, [title]);
 }
 
-/** The controls of a view. On a narrow screen, they are a sheet behind a line of what is chosen, so that data come first. */
-export function Controls(props: {
-  chosen: readonly (string | false | null | undefined)[];
-  children: ComponentChildren;
-}) {
-  return (
-    <>
-      <button type="button" class="chips" popovertarget="controls">
-        {props.chosen.filter(Boolean).map((one) => (
-          <span key={one}>{one}</span>
-        ))}
-      </button>
-      <div class="controls" id="controls" popover="auto">
-        {props.children}
-        <button type="button" class="done" popovertarget="controls" popovertargetaction="hide">
-          Done
-        </button>
-      </div>
-    </>
-  );
-}
-
 /** A control that says what is chosen, and opens to change it. */
 export function Chip(props: { label: string; title: string; children: ComponentChildren }) {
   const { label, title, children } = props;

@@ -50,7 +50,8 @@ export function Share({ of, ...others }: Sharing) {
         aria-label="Share"
         // There before it is shown, so that its first button gets the focus, and until it is hidden, so that the focus comes back.
         onBeforeToggle={({ newState, currentTarget }) =>
-          newState === 'open' && setTitle(titleOf(currentTarget))
+          newState === 'open' &&
+          setTitle(currentTarget.closest('section, .headline')?.querySelector('h2')?.textContent ?? '')
         }
         onToggle={({ newState }) => newState === 'closed' && setTitle(undefined)}
       >
@@ -58,13 +59,6 @@ export function Share({ of, ...others }: Sharing) {
       </dialog>
     </div>
   );
-}
-
-/** Returns the title over or beside an element, or what is chosen, if it has none. */
-function titleOf(element: HTMLElement): string {
-  const heading = element.closest('section, .headline')?.querySelector('h2');
-  const chosen = [...document.querySelectorAll('.chips span')].map(({ textContent }) => textContent);
-  return heading?.textContent ?? chosen.join(' · ');
 }
 
 function Ways({ answer, title, chart, from }: Omit<Sharing, 'of'> & { answer: Answer; title: string }) {

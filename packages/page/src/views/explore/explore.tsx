@@ -2,9 +2,9 @@ import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { Choose, namesIn, useChoices } from '../../choose.tsx';
-import { Chip, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
+import { Chip, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds } from '../../rows.ts';
-import { moment, plusDays, today, zone } from '../../time.ts';
+import { plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { AsOfSwitch, UnknownMoment, useMoments } from './as-of.tsx';
 import {
@@ -69,65 +69,49 @@ function OfHeadlines() {
     go({ [name]: chosen.length > 0 ? chosen : null, at: null });
   return (
     <>
-      <Controls
-        chosen={[
-          ofCountries || 'all countries',
-          ofTopics || 'all topics',
-          `${asked.from} to ${asked.to}`,
-          shownOf(asked),
-          asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
-        ]}
-      >
-        <div class="row asked">
-          <Shows />
-          <Choose
-            label="Countries"
-            none="all"
-            choices={countries}
-            chosen={asked.countries}
-            {...{ atMost }}
-            onChange={choose('country')}
-          />
-          <Choose
-            label="Topics"
-            none="all"
-            choices={topics}
-            chosen={asked.topics}
-            {...{ atMost }}
-            onChange={choose('topic')}
-          />
-          <Period from={asked.from} to={asked.to} oldest={oldest} newest={last} />
-          {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
-          <AsOfSwitch asOf={asked.asOf} />
-          <Chip label="Shown" title={shownOf(asked)}>
-            <Switch label="Model" title="model" name="model" value={asked.model} values={models} />
-            {show === 'lines' && (
-              <>
-                <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
-                {asked.by !== 'month' && (
-                  <Switch
-                    label="Trailing mean"
-                    title="trailing mean"
-                    name="smooth"
-                    value={asked.smoothing}
-                    values={spans}
-                  />
-                )}
-              </>
-            )}
-            {isAll && (
-              <Switch
-                label="Against"
-                title="against"
-                name="against"
-                value={asked.against}
-                values={againsts}
-              />
-            )}
-            <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
-          </Chip>
-        </div>
-      </Controls>
+      <div class="row controls">
+        <Shows />
+        <Choose
+          label="Countries"
+          none="all"
+          choices={countries}
+          chosen={asked.countries}
+          {...{ atMost }}
+          onChange={choose('country')}
+        />
+        <Choose
+          label="Topics"
+          none="all"
+          choices={topics}
+          chosen={asked.topics}
+          {...{ atMost }}
+          onChange={choose('topic')}
+        />
+        <Period from={asked.from} to={asked.to} oldest={oldest} newest={last} />
+        {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
+        <AsOfSwitch asOf={asked.asOf} />
+        <Chip label="Shown" title={shownOf(asked)}>
+          <Switch label="Model" title="model" name="model" value={asked.model} values={models} />
+          {show === 'lines' && (
+            <>
+              <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
+              {asked.by !== 'month' && (
+                <Switch
+                  label="Trailing mean"
+                  title="trailing mean"
+                  name="smooth"
+                  value={asked.smoothing}
+                  values={spans}
+                />
+              )}
+            </>
+          )}
+          {isAll && (
+            <Switch label="Against" title="against" name="against" value={asked.against} values={againsts} />
+          )}
+          <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
+        </Chip>
+      </div>
       <UnknownMoment />
       {show === 'lines' && <Lines {...{ ...asked, what, names }} />}
       {isAll && <Changes {...{ ...asked, what, names }} />}

@@ -7,7 +7,7 @@ import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import type { Bucket, IndexFeed, NewsKind } from '../../loader.ts';
 import { counted, number } from '../../numbers.ts';
-import { Answered, Controls, Link, Period, Problem, Select, Switch, Titled, useTitle } from '../../parts.tsx';
+import { Answered, Link, Period, Problem, Select, Switch, Titled, useTitle } from '../../parts.tsx';
 import { daysOfFeeds, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { Share } from '../../share.tsx';
 import { type Column, scored, Table } from '../../table.tsx';
@@ -96,33 +96,31 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   useTitle('Explore', subject, feed);
   return (
     <>
-      <Controls chosen={[feed, subject, `${from} to ${to}`, isIndex(feed) && `by ${by}`]}>
-        <div class="row asked">
-          <Shows />
-          <Select
-            label="Feed"
-            title="feed"
-            value={feed}
-            values={loaded.map((name) => [name, name])}
-            onChange={(feed) =>
-              go({ feed, kind: null, ...noLine, ...(isAsset && isOfAssets(feed) ? {} : { subject: null }) })
-            }
-          />
-          <Choose
-            label={isAsset ? 'Asset' : 'Country'}
-            choices={(subjects ?? []).map(({ subject: code, rows }) => ({
-              code,
-              name: names.get(code),
-              note: `${number(rows)} rows`,
-            }))}
-            chosen={subject ? [subject] : []}
-            atMost={1}
-            onChange={([subject]) => go({ subject: subject ?? null, ...noLine })}
-          />
-          <Period from={from} to={to} oldest={oldest} newest={newest} />
-          {isIndex(feed) && <Switch label="Mean by" name="by" value={by} values={buckets} />}
-        </div>
-      </Controls>
+      <div class="row controls">
+        <Shows />
+        <Select
+          label="Feed"
+          title="feed"
+          value={feed}
+          values={loaded.map((name) => [name, name])}
+          onChange={(feed) =>
+            go({ feed, kind: null, ...noLine, ...(isAsset && isOfAssets(feed) ? {} : { subject: null }) })
+          }
+        />
+        <Choose
+          label={isAsset ? 'Asset' : 'Country'}
+          choices={(subjects ?? []).map(({ subject: code, rows }) => ({
+            code,
+            name: names.get(code),
+            note: `${number(rows)} rows`,
+          }))}
+          chosen={subject ? [subject] : []}
+          atMost={1}
+          onChange={([subject]) => go({ subject: subject ?? null, ...noLine })}
+        />
+        <Period from={from} to={to} oldest={oldest} newest={newest} />
+        {isIndex(feed) && <Switch label="Mean by" name="by" value={by} values={buckets} />}
+      </div>
       {error && <Problem error={error} />}
       {subject === undefined ? (
         <p class={subjects ? 'empty' : 'quiet waiting'}>

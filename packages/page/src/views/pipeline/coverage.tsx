@@ -6,7 +6,7 @@ import { barOf, type Cells, cellsOf, inWords, isComplete, statesIn } from '../..
 import { stateTitles } from '../../draw/states.ts';
 import { Grid, type Place } from '../../grid.tsx';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Link, Period, Section, Select, Swatch } from '../../parts.tsx';
+import { Answered, Link, Period, Section, Select, Swatch } from '../../parts.tsx';
 import { report } from '../../report.ts';
 import { variantTitle } from '../../rows.ts';
 import { Share } from '../../share.tsx';
@@ -28,26 +28,24 @@ export function Coverage({ feeds }: { feeds: Answer<'feeds'>['rows'] }) {
   return (
     <>
       <Section title="Series">
-        <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
-          <div class="row">
-            {feeds.length > 1 && (
-              <Select
-                label="Feed"
-                title="feed"
-                value={`${feed}/${match_type}`}
-                values={feeds.map((one) => [
-                  `${one.feed}/${one.match_type}`,
-                  [one.feed, one.match_type].filter(Boolean).join(' · '),
-                ])}
-                onChange={(value) => {
-                  const [feed, match_type] = value.split('/') as [string, string];
-                  go({ feed, match_type, ...noSeries });
-                }}
-              />
-            )}
-            {!report && <Period from={from} to={to} oldest={oldest} newest={newest} />}
-          </div>
-        </Controls>
+        <div class="row controls">
+          {feeds.length > 1 && (
+            <Select
+              label="Feed"
+              title="feed"
+              value={`${feed}/${match_type}`}
+              values={feeds.map((one) => [
+                `${one.feed}/${one.match_type}`,
+                [one.feed, one.match_type].filter(Boolean).join(' · '),
+              ])}
+              onChange={(value) => {
+                const [feed, match_type] = value.split('/') as [string, string];
+                go({ feed, match_type, ...noSeries });
+              }}
+            />
+          )}
+          {!report && <Period from={from} to={to} oldest={oldest} newest={newest} />}
+        </div>
         <Answered asked={coverage} as={Matrix} />
       </Section>
       <Answered asked={missing} as={MissingDays} />
