@@ -245,23 +245,12 @@ export function isTrailing(chart: Chart, index: number): boolean {
   return behindOf(chart, index).from < chart.starts[index]!;
 }
 
-/** Returns what distinguishes the series from each other, or everything if there is only one. */
+/** Returns what distinguishes the series from each other, or country and topic if there is only one. */
 function titlesOf(series: readonly SeriesKey[]): string[] {
-  const differs = (part: keyof SeriesKey) => new Set(series.map((one) => one[part])).size > 1;
-  const isOne = series.length === 1;
-  const wordsOf = ({ match }: SeriesKey) => match.toLowerCase().split(' ');
-  const common = series
-    .slice(0, 1)
-    .flatMap(wordsOf)
-    .filter((word) => series.every((one) => wordsOf(one).includes(word)));
-  return series.map((one) =>
-    [
-      (isOne || differs('country')) && one.country,
-      (isOne || differs('topic')) && one.topic,
-      ...wordsOf(one).filter((word) => !common.includes(word)),
-    ]
-      .filter(Boolean)
-      .join(' · '),
+  const all = series.map(({ country, topic, match }) => [country, topic, ...match.toLowerCase().split(' ')]);
+  const isCommon = (part: string) => all.every((parts) => parts.includes(part));
+  return all.map((parts) =>
+    (all.length === 1 ? parts.slice(0, 2) : parts.filter((part) => !isCommon(part))).join(' · '),
   );
 }
 
