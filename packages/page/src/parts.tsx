@@ -201,23 +201,13 @@ export function Field(props: {
   );
 }
 
-/** A field for a day as the page writes it; a date field would write it in the browser's language. */
-function DayField(props: {
-  label: string;
-  value: string;
-  min?: string;
-  max?: string;
-  onChange: (day: string) => void;
-}) {
-  const { label, value, min = '', max = '9999', onChange } = props;
-  const enter = (day: string) => {
+/** Returns what enters a day as the page writes it; a date field would write it in the browser's language. */
+function entering(min: string, max: string, onChange: (day: string) => void) {
+  return (day: string) => {
     if (!isDay(day)) return `"${day}" is not a day (YYYY-MM-DD).`;
-    if (day < min) return `${day} is before ${min}.`;
-    if (day > max) return `${day} is after ${max}.`;
-    onChange(day);
-    return undefined;
+    if (day < min || day > max) return `${day} is ${day < min ? `before ${min}` : `after ${max}`}.`;
+    return void onChange(day);
   };
-  return <Field size={8} label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 
 /**
@@ -244,9 +234,14 @@ export function Period(props: {
     <Chip label="Period" title={marked ? `${marked[1]}: ${days}` : days}>
       <fieldset>
         <legend class="hidden">Period (UTC days)</legend>
-        <DayField label="First day" value={from} max={to} onChange={(from) => go({ from })} />
+        <Field size={8} label="First day" value={from} onEnter={entering('', to, (from) => go({ from }))} />
         <span class="quiet">to</span>
-        <DayField label="Last day" value={to} min={from} onChange={(to) => go({ from, to })} />
+        <Field
+          size={8}
+          label="Last day"
+          value={to}
+          onEnter={entering(from, '9999', (to) => go({ from, to }))}
+        />
       </fieldset>
       <fieldset>
         <legend class="hidden">Common periods</legend>
