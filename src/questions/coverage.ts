@@ -200,7 +200,7 @@ async function byCause(db: Kysely<Database>, isAsked: RawBuilder<unknown>): Prom
   return rows;
 }
 
-/** A period of series: all combinations of these lists. */
+/** A period of series: all combinations of these lists, or all series of a subject. */
 export const coveredDaysAsked = z.object({
   feed,
   ...period,
@@ -208,7 +208,8 @@ export const coveredDaysAsked = z.object({
   topic: several('A topic', 100).default(['']),
   ticker: several('A ticker', 100).default(['']),
   variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
-  match_type: several('A match type', 3),
+  match_type: several('A match type', 3).default(['COMBINED']),
+  subject: textUpTo(200).optional().describe('A country or an asset, in the place of all lists.'),
   as_of: pastMoment.optional().describe('Only days that were covered then.'),
 });
 
@@ -235,13 +236,19 @@ export function daysThen(asOf: Moment): RawBuilder<unknown> {
 }
 
 /** Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news. */
-export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: Asked<typeof coveredDaysAsked>) {
+export function coveredDays(asked: Asked<typeof coveredDaysAsked>) {
+  const { feed, from, to, subject, as_of: asOf, ...lists } = asked;
   const days = asOf
     ? sql`cross join lateral gmsi.days_at(s.series_id, ${momentSql(asOf)}) as c`
     : sql`join gmsi.series_days c using (series_id)`;
-  const isAsked = Object.entries(lists).map(
+  const isListed = Object.entries(lists).map(
     ([column, of]) => sql`${sql.ref(column)} = any(${[...of]}::text[])`,
   );
+  // Series of the global index name neither.
+  const isAsked =
+    subject === undefined
+      ? sql.join(isListed, sql` and `)
+      : sql`coalesce(nullif(country, ''), nullif(ticker, ''), ${subject}) = ${subject}`;
   return question(
     coveredDaysRow,
     `Covered days of ${feed} from ${from} to ${to}${asOf ? `, as of ${asOf}` : ''}`,
@@ -250,7 +257,7 @@ export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: Asked<typ
       from gmsi.series s
       ${days}
       cross join lateral unnest(c.covered * datemultirange(daterange(${from}::date, ${to}::date, '[]'))) as part
-      where feed = ${feed} and ${sql.join(isAsked, sql` and `)}
+      where feed = ${feed} and ${isAsked}
       order by 1, 2, 3, 4, 5, 6`,
   );
 }

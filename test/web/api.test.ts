@@ -386,6 +386,16 @@ describe('the API', () => {
       expect(directional).toBeCloseTo(now[index]!.directional as number, 12);
   });
 
+  it.each(indexFeeds)('has the covered days of a subject of %s', async (feed) => {
+    const [first] = await rowsOf(`feeds/subjects?feed=${feed}`);
+    const of = `feed=${feed}&subject=${encodeURIComponent(String(first!.subject))}&${days}`;
+    const covered = await rowsOf(`coverage/days?${of}`);
+    expect(covered.length).toBeGreaterThan(0);
+    for (const { country, ticker } of covered)
+      expect(['', first!.subject]).toContain(String(country) || ticker);
+    expect(await rowsOf(`coverage/days?feed=gmsi-headlines&subject=XX&${days}`)).toEqual([]);
+  });
+
   it('counts days as covered of a past moment if their windows had been drained then', async () => {
     const path = `coverage/days?${questions['coverage/days']}`;
     const covered = await rowsOf(path);

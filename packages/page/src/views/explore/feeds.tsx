@@ -18,23 +18,19 @@ import { Drawn } from './lines.tsx';
 import { Numbers } from './numbers.tsx';
 import { Shows } from './shows.tsx';
 
-/** Complete by its type: without one of these feeds, the page does not compile. */
-const indices: Readonly<Record<IndexFeed, true>> = {
-  'gmsi-index': true,
-  'regional-index': true,
-  'global-index': true,
-  'ticker-index': true,
-  'ticker-event-metrics': true,
-};
-/** Feeds of news, and what they are called there. */
-const news: Readonly<Record<string, NewsKind>> = {
+/** Complete by its type: without one of these feeds, the page does not compile. Of a feed of news, what is listed first. */
+const feeds: Readonly<Record<IndexFeed, 'index'>> & Readonly<Record<string, NewsKind | 'index'>> = {
+  'gmsi-index': 'index',
+  'regional-index': 'index',
+  'global-index': 'index',
+  'ticker-index': 'index',
+  'ticker-event-metrics': 'index',
   'macro-headlines': 'macro headline',
   'ticker-events': 'event',
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
 };
-const feedNames = [...Object.keys(indices), ...Object.keys(news)];
-const isIndex = (feed: string): feed is IndexFeed => feed in indices;
+const isIndex = (feed: string): feed is IndexFeed => feeds[feed] === 'index';
 const isOfAssets = (feed: string) => feed.startsWith('ticker-');
 
 type Loaded = Answer<'feeds'>['rows'];
@@ -45,7 +41,7 @@ export function Feeds() {
 }
 
 function AnyFeed({ rows }: Answer<'feeds'>) {
-  const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
+  const loaded = Object.keys(feeds).filter((name) => rows.some(({ feed }) => feed === name));
   const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
   if (feed !== undefined)
     return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
@@ -67,18 +63,6 @@ const noLine = { line: null, at: null, of: null };
 function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
   const { oldest = today(), newest: last = today() } = daysOfFeeds(of);
   const newest = last > today() ? today() : last;
-  const series = useAnswer(
-    'coverage',
-    isIndex(feed)
-      ? {
-          feed,
-          match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type,
-          from: oldest,
-          to: newest,
-        }
-      : undefined,
-    30,
-  );
   const isAsset = isOfAssets(feed);
   const listed = useAnswer('feeds/subjects', { feed }, 30);
   const names = namesOf(useAnswer('series', {}, 60).answer?.rows, isAsset ? 'ticker' : 'country');
@@ -88,11 +72,8 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
   const by = chosen('by', buckets, 'day');
   const days = { from, to };
-  // A macro index names no country.
-  const own = series.answer?.rows.filter((one) => (one.country || one.ticker || subject) === subject);
-  const about = own && isIndex(feed) && subject && { feed, subject, days, by, series: partsOf(own, of) };
+  const about = isIndex(feed) && subject && { feed, subject, days, by };
   const lines = useTogether(about || undefined, questionsOf);
-  const error = listed.error ?? series.error;
   useTitle('Explore', subject, feed);
   return (
     <>
@@ -121,7 +102,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
         <Period from={from} to={to} oldest={oldest} newest={newest} />
         {isIndex(feed) && <Switch label="Mean by" name="by" value={by} values={buckets} />}
       </div>
-      {error && <Problem error={error} />}
+      {listed.error && <Problem error={listed.error} />}
       {subject === undefined ? (
         <p class={subjects ? 'empty' : 'quiet waiting'}>
           {subjects
@@ -136,7 +117,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
               subject={subject}
               days={days}
               by={isIndex(feed) ? by : 'day'}
-              usually={news[feed] ?? 'all'}
+              usually={isIndex(feed) ? 'all' : (feeds[feed] as NewsKind)}
             />
           )}
         </>
@@ -148,31 +129,16 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
 type Point = Row<'index'>;
 type Covered = Row<'coverage/days'>;
 
-/** Returns the parts of the loaded series of a subject, and the loaded match types. */
-function partsOf(series: readonly Row<'coverage'>[], of: Loaded) {
-  const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
-    [...new Set(series.map((one) => one[part]))].slice(0, 100);
-  const match_type = of.map((one) => one.match_type);
-  return {
-    country: all('country'),
-    topic: all('topic'),
-    ticker: all('ticker'),
-    variant: all('variant'),
-    match_type,
-  };
-}
-
 function questionsOf(about: {
   readonly feed: IndexFeed;
   readonly subject: string;
   readonly days: { readonly from: string; readonly to: string };
   readonly by: Bucket;
-  readonly series: ReturnType<typeof partsOf>;
 }) {
-  const { feed, subject, days, by, series } = about;
+  const { feed, subject, days, by } = about;
   return {
     index: question('index', { feed, subject, ...days, by }),
-    covered: question('coverage/days', { feed, ...days, ...series }),
+    covered: question('coverage/days', { feed, subject, ...days }),
   };
 }
 
