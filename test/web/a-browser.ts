@@ -129,6 +129,14 @@ export async function axeFindings(page: Page): Promise<string[]> {
 /** Waits until a text is there. */
 export const shown = (on: Page | Locator, text: string | RegExp) => on.getByText(text).first().waitFor();
 
+/** Chooses a moment, by default that before the last load that changed something. */
+export async function goAsOf(page: Page, text?: string): Promise<void> {
+  await page.getByRole('button', { name: /^As of/ }).click();
+  const before = page.locator('datalist option', { hasText: 'before the last load' });
+  await page.getByLabel(/^Day, moment/).fill(text ?? (await before.getAttribute('value'))!);
+  for (const key of ['Enter', 'Escape']) await page.keyboard.press(key);
+}
+
 /** What something says, or how many of it there are, which a test waits for. */
 export const textOf = (what: Locator) => expect.poll(() => what.innerText());
 export const countOf = (what: Locator) => expect.poll(() => what.count());

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '#sandbox';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { browserPath, countOf, expectGoodLooks, opened, textOf } from './a-browser.ts';
+import { browserPath, countOf, expectGoodLooks, goAsOf, opened, textOf } from './a-browser.ts';
 import { aBuiltPage } from './a-page.ts';
 
 const days = { start_date: '2026-09-01', end_date: '2026-10-31' };
@@ -35,7 +35,7 @@ afterAll(() => built?.[Symbol.asyncDispose]());
 describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
   it('begins before the last change: both states in one chart, changed points counted, both values read out', async () => {
     const page = await opened(built.browser, `${built.served.url}/?${series}`);
-    await page.getByRole('button', { name: /^as of/ }).click();
+    await goAsOf(page);
     await page
       .getByText(/^Strong lines: what this warehouse knew on .*Pale lines: what it knows now\./)
       .waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
 
   it('slides back to the first moment with data, and no further', async () => {
     const page = await opened(built.browser, `${built.served.url}/?${series}`);
-    await page.getByRole('button', { name: /^as of/ }).click();
+    await goAsOf(page);
     await page.getByText(/days changed since then/).waitFor();
     await page.getByRole('slider', { name: 'Moment' }).focus();
     await page.keyboard.press('Home');

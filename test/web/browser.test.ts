@@ -19,6 +19,7 @@ import {
   countOf,
   expectFocus,
   expectGoodLooks,
+  goAsOf,
   type Look,
   opened,
   shown,
@@ -272,7 +273,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     // The page has scrolled to the headlines, which are below the chart.
     await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(0);
     await page.evaluate('scrollTo(0, 0)');
-    await page.getByRole('button', { name: /^as of/ }).click();
+    await goAsOf(page, new Date().toISOString());
     await page.getByText('Large dots: what changed.').waitFor();
     await page.quiet();
     expect(await page.evaluate('scrollY')).toBe(0);
@@ -825,23 +826,19 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'semantic', exact: true }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('model')).toEqual(['semantic']);
-    const back = page.getByRole('button', { name: /^as of/ });
-    await expect.poll(() => back.isEnabled()).toBe(true);
-    await back.focus();
-    await page.keyboard.press('Enter');
     const slider = page.getByRole('slider', { name: 'Moment' });
-    await slider.waitFor();
-    const [now] = asked('as_of');
     // It begins with what is shown until the first load is known.
     const begin = async () => Number(await slider.getAttribute('min'));
     await expect.poll(async () => Number(await slider.inputValue()) > (await begin())).toBe(true);
     await slider.focus();
     for (let presses = 0; presses < 3; presses++) await page.keyboard.press('ArrowLeft');
-    await expect.poll(() => asked('as_of')[0]! < now!).toBe(true);
+    await expect.poll(() => asked('as_of')[0]! < new Date().toISOString()).toBe(true);
     await expectFocus(slider);
     // The field takes a name, which it suggests, a day, which counts to its end, and a moment.
+    await page.getByRole('button', { name: /^As of/ }).focus();
+    await page.keyboard.press('Enter');
     const field = page.getByLabel('Day, moment (UTC) or name');
-    await expect.poll(() => page.locator('.marked datalist option').getAttribute('value')).toBe('paper-2026');
+    await page.locator('datalist option[value=paper-2026]').waitFor({ state: 'attached' });
     await field.fill('paper-2026');
     await page.keyboard.press('Enter');
     await page.getByText(/this warehouse knew on 2026-10-01/).waitFor();

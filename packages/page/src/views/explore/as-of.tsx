@@ -11,25 +11,6 @@ function useKnown(): Row<'loads/known'> | undefined {
   return useAnswer('loads/known', { feed }, 30).answer?.rows[0];
 }
 
-/** Switches to the moment before the last load that changed something, and back to now. */
-export function AsOfSwitch({ asOf }: { asOf: string | null }) {
-  const known = useKnown();
-  const before = () => textOf(Date.parse(known?.changed_at ?? '') || now());
-  const isReady = asOf !== null || known !== undefined;
-  return (
-    <button
-      type="button"
-      aria-pressed={asOf !== null}
-      title="What this warehouse knew at a past moment"
-      // Not "disabled", which would lose the focus.
-      aria-disabled={!isReady}
-      onClick={() => isReady && go({ as_of: asOf === null ? before() : null })}
-    >
-      as of {asOf === null ? 'now' : moment(asOf)}
-    </button>
-  );
-}
-
 /** Returns the moments that have a name; `undefined` until it is answered. */
 export function useMoments(): readonly Row<'moments'>[] | undefined {
   return useAnswer('moments', {}, 300).answer?.rows;
@@ -47,6 +28,7 @@ export function UnknownMoment() {
 /** Chooses a moment by what is typed, by its name, or now. @param props.at milliseconds; `null` for now */
 export function MomentField({ at }: { at: number | null }) {
   const named = useMoments() ?? [];
+  const changed = useKnown()?.changed_at;
   const id = useId();
   const own = named.find((one) => Date.parse(one.at) === at);
   return (
@@ -66,6 +48,9 @@ export function MomentField({ at }: { at: number | null }) {
         }}
       />
       <datalist id={id}>
+        {changed && (
+          <option value={textOf(Date.parse(changed))}>before the last load that changed something</option>
+        )}
         {named.map(({ name, note }) => (
           <option key={name} value={name}>
             {note}
@@ -106,24 +91,19 @@ export function AsOf({ asOf, isLines }: { asOf: string | null; isLines: boolean 
   const spanned = Math.max(1, newest - oldest);
   return (
     <div class={`marked apart ${asOf === null ? 'screen' : 'refused'}`}>
-      <div class="row">
-        <span role="status">
-          {asOf === null ? (
-            'As of now. Move back for what this warehouse knew then.'
-          ) : (
-            <>
-              {isLines ? 'Strong lines:' : 'This shows'} what this warehouse knew on{' '}
-              <strong>{moment(asOf, step < 60_000)}</strong> {zone.value}
-              {zone.value !== 'UTC' && ` (${asOf.slice(0, 16).replace('T', ' ')} UTC)`}
-              {first && Date.parse(asOf) + 1_000 <= Date.parse(first) && ', before its first load'}
-              {isLines ? '. Pale lines: what it knows now. Large dots: what changed.' : '.'}
-            </>
-          )}
-        </span>
-        <span class="row end">
-          <MomentField at={isNow ? null : at} />
-        </span>
-      </div>
+      <span role="status">
+        {asOf === null ? (
+          'As of now. Move back for what this warehouse knew then.'
+        ) : (
+          <>
+            {isLines ? 'Strong lines:' : 'This shows'} what this warehouse knew on{' '}
+            <strong>{moment(asOf, step < 60_000)}</strong> {zone.value}
+            {zone.value !== 'UTC' && ` (${asOf.slice(0, 16).replace('T', ' ')} UTC)`}
+            {first && Date.parse(asOf) + 1_000 <= Date.parse(first) && ', before its first load'}
+            {isLines ? '. Pale lines: what it knows now. Large dots: what changed.' : '.'}
+          </>
+        )}
+      </span>
       <div class="slider">
         <div
           class="ticks"

@@ -4,9 +4,9 @@ import { buckets } from '../../buckets.ts';
 import { Choose, namesIn, useChoices } from '../../choose.tsx';
 import { Chip, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds } from '../../rows.ts';
-import { plusDays, today } from '../../time.ts';
+import { moment, plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { AsOfSwitch, UnknownMoment, useMoments } from './as-of.tsx';
+import { MomentField, UnknownMoment, useMoments } from './as-of.tsx';
 import {
   type Asked,
   againsts,
@@ -89,7 +89,9 @@ function OfHeadlines() {
         />
         <Period from={asked.from} to={asked.to} oldest={oldest} newest={last} />
         {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
-        <AsOfSwitch asOf={asked.asOf} />
+        <Chip label="As of" title={`as of ${asked.asOf ? moment(asked.asOf) : 'now'}`}>
+          <MomentField at={asked.asOf ? Date.parse(asked.asOf) : null} />
+        </Chip>
         <Chip label="Shown" title={shownOf(asked)}>
           <Switch label="Model" title="model" name="model" value={asked.model} values={models} />
           {show === 'lines' && (
