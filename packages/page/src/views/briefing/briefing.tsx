@@ -11,7 +11,7 @@ import { type Column, scored, Table } from '../../table.tsx';
 import { aDay, isDay, moment, now, plusDays, today, zone } from '../../time.ts';
 import { Causes } from '../causes.tsx';
 import { NoHeadlines } from '../commands.tsx';
-import { MomentField, UnknownMoment, useMoments } from '../explore/as-of.tsx';
+import { AsOfChip, UnknownMoment, useMoments } from '../explore/as-of.tsx';
 import { asOfIn, feed } from '../explore/asked.ts';
 import { HeadlineText } from '../explore/headlines.tsx';
 import { World } from './world.tsx';
@@ -40,9 +40,8 @@ export function Briefing() {
       <div class="row">
         {asOf === null && <Complete jobs={jobs} causes={causes} />}
         {!report && newest && (
-          <span class="row end screen">
-            <span class="quiet">as of</span>
-            <MomentField at={asOf ? Date.parse(asOf) : null} />
+          <span class="end screen">
+            <AsOfChip asOf={asOf} />
           </span>
         )}
       </div>

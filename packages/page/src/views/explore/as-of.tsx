@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { Field, Problem } from '../../parts.tsx';
+import { Chip, Field, Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, isDay, moment, momentIn, now, zone } from '../../time.ts';
 import { asOfIn, feed } from './asked.ts';
@@ -25,21 +25,22 @@ export function UnknownMoment() {
   return <Problem error={error} />;
 }
 
-/** Chooses a moment by what is typed, by its name, or now. @param props.at milliseconds; `null` for now */
-export function MomentField({ at }: { at: number | null }) {
+/** Chooses a moment by what is typed, by its name, or now. */
+export function AsOfChip({ asOf }: { asOf: string | null }) {
+  const at = asOf && Date.parse(asOf);
   const named = useMoments() ?? [];
   const changed = useKnown()?.changed_at;
   const id = useId();
   const own = named.find((one) => Date.parse(one.at) === at);
   return (
-    <>
+    <Chip label="As of" title={`as of ${at ? moment(at) : 'now'}`}>
       <Field
         size={19}
         label={`Day, moment (${zone.value}) or name`}
         title={`A day (its end, UTC), a moment (${zone.value}, or with an offset: 16:00-05:00, 16:00Z) or the name of one`}
         placeholder="a day, moment or name"
         list={id}
-        value={at === null ? '' : (own?.name ?? moment(at, true))}
+        value={at ? (own?.name ?? moment(at, true)) : ''}
         onEnter={(text) => {
           const chosen = text === '' ? null : readMoment(text, named);
           if (chosen === undefined)
@@ -57,10 +58,10 @@ export function MomentField({ at }: { at: number | null }) {
           </option>
         ))}
       </datalist>
-      <button type="button" aria-disabled={at === null} onClick={() => go({ as_of: null })}>
+      <button type="button" aria-disabled={!at} onClick={() => go({ as_of: null })}>
         Back to now
       </button>
-    </>
+    </Chip>
   );
 }
 

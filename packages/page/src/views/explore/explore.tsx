@@ -4,9 +4,9 @@ import { buckets } from '../../buckets.ts';
 import { Choose, namesIn, useChoices } from '../../choose.tsx';
 import { Chip, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds } from '../../rows.ts';
-import { moment, plusDays, today } from '../../time.ts';
+import { plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { MomentField, UnknownMoment, useMoments } from './as-of.tsx';
+import { AsOfChip, UnknownMoment, useMoments } from './as-of.tsx';
 import {
   type Asked,
   againsts,
@@ -89,9 +89,7 @@ function OfHeadlines() {
         />
         <Period from={asked.from} to={asked.to} oldest={oldest} newest={last} />
         {isAll && <Switch label="Of" title="of" name="each" value={asked.each} values={kinds} />}
-        <Chip label="As of" title={`as of ${asked.asOf ? moment(asked.asOf) : 'now'}`}>
-          <MomentField at={asked.asOf ? Date.parse(asked.asOf) : null} />
-        </Chip>
+        <AsOfChip asOf={asked.asOf} />
         <Chip label="Shown" title={shownOf(asked)}>
           <Switch label="Model" title="model" name="model" value={asked.model} values={models} />
           {show === 'lines' && (

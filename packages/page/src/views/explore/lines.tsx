@@ -261,7 +261,7 @@ function Legend({ chart }: { chart: Chart }) {
   const has = (state: State) => chart.lines.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
   return (
-    <div class="row legend lines-legend">
+    <div class="row apart legend lines-legend">
       {chart.lines.map((line) => (
         <span key={line.key}>
           <Sign place={line.place} />

@@ -136,7 +136,9 @@ function Axis({ from, to }: { from: string; to: string }) {
       {x.ticks(3).map((tick) => (
         <g key={tick.getTime()} transform={`translate(${x(tick)} 0)`}>
           <path d="M0.5 3v4" />
-          <text y={20}>{write(tick)}</text>
+          <text y={20} fill="var(--quiet)" stroke="none" font-size={11}>
+            {write(tick)}
+          </text>
         </g>
       ))}
     </svg>
