@@ -24,7 +24,9 @@ export function Spark({ values, label }: { values: readonly (number | null)[]; l
       height={height}
     >
       <path d={path.join('')} stroke-width={1.5} />
-      {typeof last === 'number' && <circle cx={x(values.length - 1)} cy={y(last)} r={2.5} />}
+      {typeof last === 'number' && (
+        <circle cx={x(values.length - 1)} cy={y(last)} r={2.5} fill="currentColor" stroke="none" />
+      )}
     </svg>
   );
 }
