@@ -89,7 +89,7 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     /** What is pictured, and what it shows once it is drawn. */
     const views = {
       pipeline: { view: `view=pipeline&${days}`, shows: 'Missing days' },
-      changes: { view: 'view=explore&show=changes&to=2025-12-28', shows: 'Mexico' },
+      changes: { view: 'view=explore&show=changes&to=2025-12-28', shows: 'MX Mexico' },
       explore: { view: `view=explore&${food}&${days}&smooth=7`, shows: /sentiment by day/ },
       'as-of': {
         view: `view=explore&${food}&from=2025-11-16&to=2025-12-31&as_of=${before}`,
