@@ -226,6 +226,16 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
     expect(await axeFindings(page)).toEqual([]);
   });
 
+  it('the words of a cell stand on the page', async () => {
+    const page = await open('to=2026-10-31', narrow);
+    const cells = page.getByRole('grid').locator('tbody td');
+    await cells.first().waitFor();
+    for (const cell of await cells.all()) {
+      await cell.hover();
+      await expectToFit(page);
+    }
+  });
+
   it('the controls are one line, which scrolls to what has the focus', async () => {
     const page = await open(views.sentiment, narrow);
     await page.keyboard.press('/');

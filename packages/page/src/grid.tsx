@@ -66,13 +66,11 @@ export function Grid(props: {
           </th>
           {columns.map((_, column) => {
             const { background, mark, isFailed } = cell(row, column);
-            // Its words stand on the side with room.
-            const sides = [row > rows.length / 2 && 'low', column > columns.length / 4 && 'late'];
             return (
               <td
                 key={column}
                 tabIndex={row + column === 0 ? 0 : -1}
-                class={[...sides, isFailed && 'failed'].filter(Boolean).join(' ')}
+                class={isFailed ? 'failed' : ''}
                 style={{ background }}
                 aria-label={said({ row, column })}
               >
@@ -114,7 +112,9 @@ export function Grid(props: {
       aria-label={label}
       style={size}
       onKeyDown={onKey}
+      onPointerOver={({ target }) => lean(target)}
       onFocusIn={({ currentTarget, target }) => {
+        lean(target);
         // Tab comes back to the same cell.
         for (const one of currentTarget.querySelectorAll<HTMLElement>('[tabindex="0"]')) one.tabIndex = -1;
         (target as HTMLElement).tabIndex = 0;
@@ -157,6 +157,14 @@ export function Grid(props: {
       <tbody>{cells}</tbody>
     </table>
   );
+}
+
+/** Puts the words of a cell on the side with room. */
+function lean(target: EventTarget | null): void {
+  const cell = target as Element;
+  const { left, top } = cell.getBoundingClientRect();
+  cell.classList.toggle('late', left > innerWidth / 2);
+  cell.classList.toggle('low', top > innerHeight / 2);
 }
 
 function widthOf({ length }: string): number {
