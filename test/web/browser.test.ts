@@ -246,8 +246,11 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(await axeFindings(page)).toEqual([]);
   });
 
-  it('says of a chart what is seen', async () => {
-    const page = await open(`view=sentiment&${series}`, /headlines/);
+  it('says of a chart what is seen, and what its largest move was', async () => {
+    const page = await open(
+      `view=sentiment&${series}`,
+      /Largest move in standard errors: [+−]0\.\d\d, z [+−]\d\.\d \(\w+ 2026-\d\d-\d\d\)(, \d+% by “.*”)?\.( |$)/,
+    );
     const title = 'United States · Inflation-Food: sentiment by day, 2026-09-01 to 2026-10-31';
     await page.getByRole('heading', { name: title }).waitFor();
     await page.getByText('Mean directional score of the headlines: +1').waitFor();

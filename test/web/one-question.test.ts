@@ -18,7 +18,7 @@ const views = [
   {
     what: 'lines',
     view: `view=sentiment&country=US&${food}`,
-    shows: /headlines ·|· [\d,]+ headlines/,
+    shows: /Largest move|headlines ·|· [\d,]+ headlines/,
     other: `view=sentiment&country=US&topic=Governance/Corruption&${days}`,
     late: /api\/sentiment\?/,
     stays: /^$/,

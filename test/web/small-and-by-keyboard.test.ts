@@ -221,6 +221,7 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
     const page = await open(views[view], narrow);
     // Failures stand below, as one sees them.
     const data = page.locator('.chart canvas, .grid, main table:not(.causes)').first();
+    // A chart is drawn again once the story of its largest move is known.
     await expect.poll(async () => (await data.boundingBox())?.y, { timeout: 20_000 }).toBeLessThan(370);
     await expectToFit(page);
     expect(await axeFindings(page)).toEqual([]);

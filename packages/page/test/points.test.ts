@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../src/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { allHeadlines, behindOf, changeAt, chartOf, leadOf, stateWords } = await withoutBrowser(
-  () => import('../src/draw/points.ts'),
-);
+const { allHeadlines, behindOf, changeAt, chartOf, largestMove, leadOf, stateWords, storyOfMove } =
+  await withoutBrowser(() => import('../src/draw/points.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
 const series = { country: us.country, topic: us.topic, match_type: us.match };
@@ -207,9 +206,6 @@ describe('a trailing mean', () => {
     const { line } = aChart(rows, all, { smooth: 7 });
     expect(line.values.at(-1)).toBeCloseTo(0.2);
     expect(line.behind.at(-1)).toBe(11);
-    expect(line.mean).toBeCloseTo(0.2);
-    expect(aChart([aRow('2025-01-02', 0)], all).line.mean).toBe(0);
-    expect(aChart([], all).line.mean).toBeNull();
   });
 });
 
@@ -229,5 +225,63 @@ describe('several series', () => {
       'combined',
       'domestic',
     ]);
+  });
+});
+
+describe('the largest move', () => {
+  const dayAt = (day: number) => `2025-01-0${day}`;
+  // Of few headlines from the fifth day to the sixth, of many from the sixth to the seventh.
+  const means = [0.1, 0.12, 0.09, 0.11, 0.1, 0.5, 0.1, -0.3];
+  const rows = means.map((mean, index) => aRow(dayAt(index + 1), mean, index === 5 ? 1 : 40));
+  const asked = { to: dayAt(8) };
+  const whole = covered(dayAt(1), dayAt(8));
+
+  it('is the one that is largest in standard errors: means of a few headlines move most, and say least', () => {
+    const { index, change, z } = largestMove(aChart(rows, [whole], asked))!;
+    expect([index, change]).toEqual([7, expect.closeTo(-0.4, 9)]);
+    // What follows from the scatter of the eight means.
+    const scores = rows.reduce((sum, row) => sum + row.all_count, 0);
+    const mean = rows.reduce((sum, row) => sum + row.directional_sum, 0) / scores;
+    const squares = rows.reduce((sum, row) => sum + row.all_count * (row.directional! - mean) ** 2, 0);
+    expect(z).toBeCloseTo(-0.4 / Math.sqrt((squares / 7) * (2 / 40)), 9);
+  });
+
+  it('is none over a gap, over days without news, or of fewer than seven days with news', () => {
+    expect(largestMove(aChart(rows, [covered(dayAt(1), dayAt(1))], asked))).toBeUndefined();
+    const alternate = rows.filter((_, index) => index % 2 === 0);
+    expect(largestMove(aChart(alternate, [whole], asked))).toBeUndefined();
+    const six = covered(dayAt(1), dayAt(6));
+    expect(largestMove(aChart(rows.slice(0, 6), [six], { to: dayAt(6) }))).toBeUndefined();
+  });
+
+  it('is named after a story of that day, of its sign, that did at least a third of it', () => {
+    const move = largestMove(aChart(rows, [whole], asked))!;
+    const aStory = (
+      headline: string,
+      contribution: number,
+      headline_count = 3,
+      headline_count_before = 0,
+    ) => ({
+      ...{
+        headline,
+        contribution,
+        headline_count,
+        headline_count_before,
+        others: null,
+        source: null,
+        url: null,
+      },
+      ...{ last_at: dayAt(8), mean: 0, mean_before: null },
+    });
+    const [most, some] = [aStory('most', -0.3), aStory('some', -0.14)];
+    const old = aStory('one of the day before, too', -0.4, 6, 5);
+    const gone = aStory('a good story of the day before', -0.35, 0, 4);
+    const others = { ...aStory('others', -0.4), others: 90 };
+    const against = aStory('against', 0.4);
+    expect(storyOfMove([some, against, most, old, gone, others], move)).toEqual({
+      headline: 'most',
+      share: expect.closeTo(0.75, 9),
+    });
+    expect(storyOfMove([aStory('little', -0.13), against, gone, others], move)).toBeUndefined();
   });
 });

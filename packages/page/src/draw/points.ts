@@ -1,4 +1,4 @@
-import { bisectLeft, cumsum, group, sum } from 'd3-array';
+import { bisectLeft, cumsum, greatest, group, sum } from 'd3-array';
 import { endOf, startOf, startsOf } from '../buckets.ts';
 import type { Bucket } from '../loader.ts';
 import type { Row } from '../rows.ts';
@@ -64,10 +64,9 @@ export interface Line extends SeriesKey {
   readonly values: readonly (number | null | undefined)[];
   /** The means so far of buckets that are incomplete or cut. */
   readonly loose: readonly (number | null)[];
-  /** The buckets' means, without smoothing. */
+  /** The buckets' means, without smoothing, and how many scores each is of. */
   readonly means: readonly (number | null)[];
-  /** The mean of the period. */
-  readonly mean: number | null;
+  readonly counts: readonly number[];
   /** The usual scatter of a trailing mean at each drawn value. */
   readonly bands: readonly (readonly [low: number, high: number] | null)[];
 }
@@ -106,7 +105,6 @@ export function chartOf(
   const starts = startsOf(from, to, by);
   const ends = starts.map((start) => endOf(start, by));
   const period: Times = [smooth > 1 ? starts[0]! : Date.parse(from), Date.parse(to) + aDay];
-  const whole: Times = [starts[0]!, ends.at(-1)!];
   const byKey = groupedBySeries(rows);
   const coveredByKey = groupedBySeries(covered);
   const titles = titlesOf(asked.series);
@@ -137,7 +135,7 @@ export function chartOf(
       ...{ ...one, key, title: titles[place]!, place, states, headlines, means, values },
       behind: smooth > 1 ? behindAt.map(({ from, to }) => allBehind(from, to)) : headlines,
       loose: drawn.map((value, index) => (/incomplete|cut/.test(states[index]!) ? value : null)),
-      mean: scores.count(...whole) > 0 ? scores.sum(...whole) / scores.count(...whole) : null,
+      counts: rows.map((row) => row?.[`${model}_count`] ?? 0),
       bands: values.map((value, index) => {
         const { from, to } = behindAt[index]!;
         const isKnown = typeof value === 'number' && isCovered(from - usualDays * aDay, to);
@@ -170,11 +168,8 @@ function scoresOf(sumsOf: ReturnType<typeof summing>, model: Model) {
   };
 }
 
-/**
- * Days before a period whose daily means say what is usual, the least of them with headlines, and standard errors on each side, as
- * in Briefing.
- */
-const [usualDays, leastDays, usualErrors] = [90, 7, 2];
+/** Days before a period whose daily means say what is usual, and standard errors on each side, as in Briefing. */
+const [usualDays, usualErrors] = [90, 2];
 
 /**
  * Returns the usual scatter of the mean of a period: around the mean of the 90 days before, where the mean of the period would be
@@ -183,12 +178,59 @@ const [usualDays, leastDays, usualErrors] = [90, 7, 2];
 function usualScatter({ count, sum, squares, rows }: ReturnType<typeof scoresOf>, from: number, to: number) {
   const before = from - usualDays * aDay;
   const [n, n0, days] = [count(from, to), count(before, from), rows(before, to)];
-  if (n === 0 || n0 === 0 || days < leastDays) return null;
+  if (n === 0 || n0 === 0 || days < leastBuckets) return null;
   const rest = squares(before, to) - sum(from, to) ** 2 / n - sum(before, from) ** 2 / n0;
   const variance = Math.max(0, rest) / (days - 2);
   const middle = sum(before, from) / n0;
   const aside = usualErrors * Math.sqrt(variance * (1 / n + 1 / n0));
   return [middle - aside, middle + aside] as const;
+}
+
+export interface Move {
+  readonly line: Line;
+  readonly index: number;
+  readonly change: number;
+  /** The change in standard errors. */
+  readonly z: number;
+}
+
+/** The least buckets with headlines from which a standard error follows, as in Changes. */
+const leastBuckets = 7;
+
+/**
+ * Finds the move between complete neighbours that is largest in standard errors, which follow from how the means of the buckets
+ * scatter: means of a few headlines move most, and say least.
+ */
+export function largestMove({ lines }: Chart): Move | undefined {
+  const moves = lines.flatMap((line) => {
+    const { values, counts } = line;
+    const all = values.flatMap((mean, index) =>
+      typeof mean === 'number' ? [{ mean, count: counts[index]! }] : [],
+    );
+    if (all.length < leastBuckets) return [];
+    const mean = sum(all, (one) => one.count * one.mean) / sum(all, ({ count }) => count);
+    const variance = sum(all, (one) => one.count * (one.mean - mean) ** 2) / (all.length - 1);
+    return values.flatMap((now, index): Move[] => {
+      const before = values[index - 1];
+      if (typeof now !== 'number' || typeof before !== 'number') return [];
+      const error = Math.sqrt(variance * (1 / counts[index]! + 1 / counts[index - 1]!));
+      return error > 0 ? [{ line, index, change: now - before, z: (now - before) / error }] : [];
+    });
+  });
+  return greatest(moves, ({ z }) => Math.abs(z));
+}
+
+const leastShare = 1 / 3;
+
+/** Returns the story that did most of a move, with its share; none that was news before, or that did less than a third. */
+export function storyOfMove(stories: readonly Row<'sentiment/changes/stories'>[], { change }: Move) {
+  const shares = stories
+    .filter(({ others, headline_count_before: before }) => others === null && before === 0)
+    .map(({ headline, contribution }) => ({ headline, share: contribution / change }));
+  return greatest(
+    shares.filter(({ share }) => share >= leastShare),
+    ({ share }) => share,
+  );
 }
 
 export function meanAt({ values, loose }: Line, index: number): number | null {

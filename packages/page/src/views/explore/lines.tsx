@@ -2,7 +2,7 @@ import { sum } from 'd3-array';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { type AnswersTo, question, useTogether } from '../../api.ts';
+import { type AnswersTo, question, useAnswer, useTogether } from '../../api.ts';
 import { bucketText, titleOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
@@ -14,13 +14,15 @@ import {
   isLoaded,
   isTrailing,
   type Line,
+  largestMove,
   leadOf,
   meanAt,
   type State,
   stateWords,
+  storyOfMove,
 } from '../../draw/points.ts';
 import { Sign } from '../../draw/sign.tsx';
-import { counted, number, score } from '../../numbers.ts';
+import { counted, number, percent, score } from '../../numbers.ts';
 import { Answered, Swatch, Titled, useWidth } from '../../parts.tsx';
 import { Share } from '../../share.tsx';
 import { dayOf, moment, zone } from '../../time.ts';
@@ -56,6 +58,7 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
       ? { ...then, now: chartOf(now.rows, coveredNow.rows, { ...about, series }) }
       : then;
   }, [about, means, covered, now, coveredNow]);
+  const move = useLargestMove(about, chart);
   const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
   return (
     <>
@@ -71,10 +74,38 @@ function Shown(answer: AnswersTo<typeof questionsOf>) {
         track={<AsOf isLines asOf={asOf} />}
         pane={<Pane {...{ chart, about }} />}
         label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
-        notes={[changesOf(chart), ...notesOf(about)]}
+        notes={[move, changesOf(chart), ...notesOf(about)]}
       />
     </>
   );
+}
+
+/** Says of the largest move of a chart of now how large it is, and which story did a good part of it, if one did. */
+function useLargestMove({ by, smooth, asOf, from }: Asked, chart: Chart): string | undefined {
+  const isOne = smooth === 1 && asOf === null && by !== 'hour';
+  const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
+  const days = move && behindOf(chart, move.index);
+  const [first, last] = days ? [dayOf(days.from), dayOf(days.to - 1)] : [from, from];
+  const before = move && behindOf(chart, move.index - 1);
+  const stories = useAnswer(
+    'sentiment/changes/stories',
+    move && {
+      country: move.line.country,
+      topic: move.line.topic,
+      match_type: move.line.match,
+      model: chart.model,
+      from: first,
+      to: last,
+      against: `${dayOf(before!.from)}..${dayOf(before!.to - 1)}`,
+    },
+  );
+  if (!move) return undefined;
+  const story = stories.isAsking ? undefined : storyOfMove(stories.answer?.rows ?? [], move);
+  // Isolated, because it may be written from right to left.
+  const named = story?.headline ? `, ${percent(story.share)} by “\u2068${story.headline}\u2069”` : '';
+  const of = chart.lines.length > 1 ? `${move.line.title}, ` : '';
+  const when = `${of}${titleOf(chart.starts[move.index]!, by)}`;
+  return `Largest move in standard errors: ${score(move.change, 2)}, z ${score(move.z, 1)} (${when})${named}.`;
 }
 
 function notesOf({ countries, topics, matches, by, smooth }: Asked): Notes {
@@ -285,10 +316,12 @@ function Legend({ chart }: { chart: Chart }) {
 }
 
 function summaryOf(chart: Chart, line: Line): string {
-  const { headlines, mean, states } = line;
+  const { headlines, means, counts, states } = line;
   const gaps = gapsOf(chart, line);
   if (sum(headlines) === 0)
     return states.some(isLoaded) ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
+  const scored = sum(counts);
+  const mean = scored > 0 ? sum(means, (mean, index) => (mean ?? 0) * counts[index]!) / scored : null;
   return [score(mean), `${number(sum(headlines))} ${chart.counted}s`, ...gaps].join(' · ');
 }
 
