@@ -631,7 +631,7 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
     await using pipeline = await aPipeline({});
     await pipeline.load('food');
     await pipeline.open();
-    await textOf(pipeline.summary).toBe('There is no job yet. To make one: npx gmsi init');
+    await textOf(pipeline.summary).toBe('There is no job yet: run npx gmsi init.');
     await pipeline.page.getByText(/requests used\. No job sets a budget\./).waitFor();
     expect(await pipeline.page.locator('.causes').count()).toBe(0);
   });

@@ -64,7 +64,7 @@ export function Pipeline() {
 
 /** Says in one sentence how many jobs stand how, and when something was last loaded. */
 function summaryOf(jobs: readonly Row<'jobs'>[], loads: readonly Row<'loads'>[]): string {
-  if (jobs.length === 0) return 'There is no job yet. To make one: npx gmsi init';
+  if (jobs.length === 0) return 'There is no job yet: run npx gmsi init.';
   const counts = countsOf(jobs.map(({ state }) => state));
   const stand =
     jobs.length === 1 ? `${jobs[0]!.job}: ${counts.slice(2)}` : `${number(jobs.length)} jobs: ${counts}`;
