@@ -75,7 +75,7 @@ describe('a load that falls silent', () => {
         if (++asked === 3) {
           // The page before is committed. This one is there, but before it is committed an hour goes by, as far as others
           // can see.
-          await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([{ pages: 2 }]), 20_000);
+          await untilWindowIs(db, { pages: 2 });
           await sqlIn(db)`update gmsi.processes set heartbeat_at = now() - interval '1 hour'`;
           const other = await runBackfill({ job: oneJob, db, sandbox });
           expect(other).toMatchObject({ outcome: 'done', totals: { windows_drained: 1 } });
@@ -118,7 +118,7 @@ describe('a load that falls silent', () => {
             await sqlIn(trx)`select from gmsi.processes for update`;
             const run = { job: oneJob, db, sandbox, leaseSeconds };
             other = runBackfill({ ...run, aroundPage: noted('other') });
-            await untilTakenOver(db);
+            await untilWindowIs(db, { load_id: 2 });
           });
           if (hasBeaten) await untilBeaten(db);
         }
@@ -154,11 +154,9 @@ async function untilBeaten(db: Warehouse): Promise<void> {
   }
 }
 
-async function untilTakenOver(db: Warehouse): Promise<void> {
-  for (;;) {
-    const [window] = await windowsOf(db);
-    if (window!.load_id === 2) return;
-  }
+/** Waits until the only window is so. */
+async function untilWindowIs(db: Warehouse, so: object): Promise<void> {
+  await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([so]), { interval: 10 });
 }
 
 describe('a checkpoint', () => {
@@ -236,7 +234,7 @@ describe('a checkpoint', () => {
         aroundPage: async (ask) => {
           const page = await ask();
           if (++asked === 3) {
-            await committedPages(db, 2);
+            await untilWindowIs(db, { pages: 2 });
             if (which === 'second') await breakAt(db, undefined, 1);
             await changeWindowsIn(db, change);
             stop.abort();
@@ -251,13 +249,6 @@ describe('a checkpoint', () => {
       expect(await coverageOf(db)).toEqual({});
     });
   });
-
-  async function committedPages(db: Warehouse, pages: number): Promise<void> {
-    for (;;) {
-      const [window] = await windowsOf(db);
-      if (window!.pages === pages) return;
-    }
-  }
 });
 
 function sum(numbers: readonly number[]): number {
