@@ -103,6 +103,9 @@ async function setUpServer(home: string): Promise<void> {
   await using server = await useEmbeddedServer(home);
   const admin = new pg.Client({ connectionString: server.url.reveal() });
   await admin.connect();
+  // Connections are made by the thousand: the same password, which costs nothing to check.
+  await admin.query('set scram_iterations = 1');
+  await admin.query(`alter role current_user password '${new URL(server.url.reveal()).password}'`);
   // Databases are made and dropped by the hundred; none of them has to outlive the machine.
   await admin.query('alter system set fsync = off');
   await admin.query('alter system set full_page_writes = off');
