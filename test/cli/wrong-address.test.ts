@@ -23,10 +23,15 @@ const fresh = await aWarehouseForAll();
 const own = await aCertificate();
 /** Begun before the tests, because they take some seconds. */
 let waits: Readonly<Record<'service' | 'warehouse', Promise<Ended[]>>>;
+let databaseEnds: ReturnType<typeof endsOf>;
 
 beforeAll(async () => {
   await folder.write('jobs/job.yaml', jobFor(quarter));
   waits = { service: waitForService(), warehouse: waitForWarehouse() };
+  databaseEnds = endsOf(database, async (url) => {
+    await using pool = connect({ kind: 'url', url: new Secret(url) }, 1);
+    await checkServer(pool);
+  });
 });
 
 async function waitForService(): Promise<Ended[]> {
@@ -224,10 +229,10 @@ it('an address that has answered another process is not wrong, however it begins
     jobFor({ ...quarter, countries: ['US'], topics: ['Inflation-Food'] }, { service: { max_attempts: 5 } }),
   );
   const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: service.url };
-  const backfill = () => gmsi(['backfill', job, '--full-refresh'], { cwd: folder.path, env });
-  expect(await backfill()).toMatchObject({ code: 0 });
+  const [args, setting] = [['backfill', job, '--full-refresh'], { cwd: folder.path, env }];
+  expect(await gmsiHere(args, setting)).toMatchObject({ code: 0 });
   resets = 3;
-  expect(await backfill()).toMatchObject({ code: 0 });
+  expect(await gmsi(args, setting)).toMatchObject({ code: 0 });
 });
 
 it('what may pass: says within seconds why it tries again, also off a terminal, and ends with 1', async () => {
@@ -253,15 +258,7 @@ it('says after three seconds that it waits for the warehouse, also off a termina
 });
 
 describe('instead of the warehouse', () => {
-  let ends: Awaited<ReturnType<typeof endsOf>>;
-  beforeAll(async () => {
-    ends = await endsOf(database, async (url) => {
-      await using pool = connect({ kind: 'url', url: new Secret(url) }, 1);
-      await checkServer(pool);
-    });
-  });
-
-  it.each(database)('%s ends a command with 2, which says what to do', (name, _, __, what, hint) => {
-    expectTwoLines(ends.get(name), what!, hint!);
+  it.each(database)('%s ends a command with 2, which says what to do', async (name, _, __, what, hint) => {
+    expectTwoLines((await databaseEnds).get(name), what!, hint!);
   });
 });

@@ -700,6 +700,7 @@ describe.skipIf(!browserPath)('the pipeline', { timeout: 120_000 }, () => {
       ['topics', 'topic'],
     ])
       await pipeline.run`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`;
+    await pipeline.page.reload();
     await shown(pipeline.page, /^npx gmsi backfill food/);
   });
 
