@@ -68,6 +68,7 @@ it('pauses a job until it is resumed, though its workers are killed meanwhile', 
   await run('backfill', 'shared', '--enqueue');
   sandbox.script([{ kind: 'latency', ms: 200, times: 10_000 }]);
   const workers = [setting.start(['work'], cli), setting.start(['work'], bare)];
+  await atWork(warehouse, 2);
   await vi.waitFor(async () => {
     const begun = await db.selectFrom('gmsi.windows').select('state').where('pages', '>', 0).execute();
     expect(begun).not.toEqual([]);

@@ -8,6 +8,7 @@ import { Secret } from '../../../src/secret.ts';
 import { checkServer, connect } from '../../../src/warehouse/connect.ts';
 import { useEmbeddedServer } from '../../../src/warehouse/embedded/server.ts';
 import { gmsi } from '../../cli/gmsi.ts';
+import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { cluster, home, postmaster, setting, stayingUser, withHome } from './staying.ts';
 
@@ -75,8 +76,8 @@ it('is one for each GMSI_HOME, side by side, and keeps its port from start to st
 it('lets a login of gmsi psql --reader in while it runs, but not to where its users hold their lock', async () => {
   await anEmbeddedHome(home);
   await using _running = await useEmbeddedServer(home);
-  expect(await gmsi(['migrate'], setting)).toMatchObject({ code: 0 });
-  const { code, stdout } = await gmsi(['psql', '--reader', 'analyst'], setting);
+  expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0 });
+  const { code, stdout } = await gmsiHere(['psql', '--reader', 'analyst'], setting);
   expect(code).toBe(0);
   expect(stdout).toContain('answers on this machine only, and stops a minute after the last command');
   const address = /^address +(\S+)$/m.exec(stdout)![1]!;
