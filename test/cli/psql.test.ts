@@ -1,10 +1,10 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { isInteractive } from '../../src/commands/psql.ts';
 import { it } from '../support/serving.ts';
 import { coverIn, sqlIn } from '../support/warehouse-state.ts';
-import { aFolder, gmsi, says } from './gmsi.ts';
+import { aFolder, says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { hasScript, startOnTerminal } from './on-terminal.ts';
 
@@ -75,7 +75,7 @@ it('hands psql its address in the environment, and neither key nor other address
   await using folder = await aFolder();
   await folder.write(
     'bin/psql',
-    '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "$@"\n/usr/bin/tr "\\0" "\\n" </proc/$$/environ\nexit 3\n',
+    '#!/bin/sh\n[ "$1" = --version ] && exit 0\nexec >said\necho "$@"\n/usr/bin/tr "\\0" "\\n" </proc/$$/environ\nexit 3\n',
   );
   await chmod(join(folder.path, 'bin/psql'), 0o755);
   const kept = { LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'xterm', PGOPTIONS: '-c jit=off', PSQL_EDITOR: 'vi' };
@@ -89,20 +89,21 @@ it('hands psql its address in the environment, and neither key nor other address
   };
   const env = { ...kept, ...own, PATH: `${folder.path}/bin:/usr/bin:/bin` };
 
-  const psql = (...args: string[]) => gmsi(['psql', ...args], { cwd: folder.path, env });
-  const { code, stdout } = await psql('-c', '\\d', '-c', 'select 43');
-
-  expect(code).toBe(3);
-  expect(stdout).toMatch(/^-v ON_ERROR_STOP=1 -c \\d -c select 43\n/);
-  expect((await psql('-Atf', 'x.sql', '--csv')).stdout).toMatch(/^-v ON_ERROR_STOP=1 -Atf x.sql --csv\n/);
-  expect((await psql('--', '-q', '-v', 'a=b')).stdout).toMatch(/^-v ON_ERROR_STOP=1 -q -v a=b\n/);
+  const psql = async (...args: string[]) => {
+    expect(await gmsiHere(['psql', ...args], { cwd: folder.path, env })).toMatchObject({ code: 3 });
+    return await readFile(join(folder.path, 'said'), 'utf8');
+  };
+  const said = await psql('-c', '\\d', '-c', 'select 43');
+  expect(said).toMatch(/^-v ON_ERROR_STOP=1 -c \\d -c select 43\n/);
+  expect(await psql('-Atf', 'x.sql', '--csv')).toMatch(/^-v ON_ERROR_STOP=1 -Atf x.sql --csv\n/);
+  expect(await psql('--', '-q', '-v', 'a=b')).toMatch(/^-v ON_ERROR_STOP=1 -q -v a=b\n/);
   const { username, password, hostname, port, pathname } = new URL(warehouse.url);
   const login = { PGUSER: decodeURIComponent(username), PGPASSWORD: decodeURIComponent(password) };
   const address = { ...login, PGHOST: hostname, PGPORT: port, PGDATABASE: pathname.slice(1) };
   for (const [name, value] of Object.entries({ ...kept, ...address }))
-    if (value) expect(stdout).toContain(`${name}=${value}\n`);
-  for (const name of Object.keys(own)) expect(stdout).not.toContain(`${name}=`);
-  expect(stdout).not.toMatch(/k3y|x\.example|t0ken/);
+    if (value) expect(said).toContain(`${name}=${value}\n`);
+  for (const name of Object.keys(own)) expect(said).not.toContain(`${name}=`);
+  expect(said).not.toMatch(/k3y|x\.example|t0ken/);
 });
 
 it.each([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { ConfigError } from '../../../src/errors.ts';
 import { findRemains, removeRemains } from '../../../src/warehouse/embedded/remove.ts';
-import { aFolder, type Folder, gmsi, startGmsi } from '../../cli/gmsi.ts';
+import { aFolder, type Folder, startGmsi } from '../../cli/gmsi.ts';
 import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { it } from '../../support/serving.ts';
@@ -35,7 +35,7 @@ describe('gmsi demo --remove', () => {
       expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining(cluster) });
       expect(existsSync(join(cluster, 'data', 'PG_VERSION'))).toBe(true);
 
-      const removing = () => gmsi([...remove, '--yes'], { ...setting, env });
+      const removing = () => gmsiHere([...remove, '--yes'], { ...setting, env });
       expect(await removing()).toMatchObject({
         code: 2,
         stdout: '',

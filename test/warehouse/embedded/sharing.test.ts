@@ -31,7 +31,7 @@ it('runs for as long as somebody uses it, reached by nobody without its password
   await anEmbeddedHome(home);
   const user = await stayingUser();
   const pid = await postmaster();
-  expect(await gmsi(['psql', '-c', 'show listen_addresses'], setting)).toMatchObject({
+  expect(await gmsiHere(['psql', '-c', 'show listen_addresses'], setting)).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('127.0.0.1'),
   });
