@@ -215,6 +215,55 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     expect(width).toBeGreaterThan(1_500);
     expect(width / height).toBeCloseTo(16 / 9, 2);
     expect(png.length).toBeGreaterThan(10_000);
+    await countOf(page.getByRole('button', { name: 'SVG' })).toBe(view === 'pipeline' ? 0 : 1);
+  });
+
+  it('saves a chart as vectors whose texts are texts, whatever they say, and leaves the page as it was', async () => {
+    const odd = '</text><image href="x"/>&"\u0001\uffff';
+    const page = await open(`${views.sentiment}&country=NO&topic=${encodeURIComponent(odd)}`);
+    await page.locator('.chart canvas').first().waitFor();
+    await page.quiet();
+    const drawn = () =>
+      page.evaluate<string[]>(
+        "[...document.querySelectorAll('.chart canvas')].flatMap((one) => [one.toDataURL(), ...Object.keys(one.getContext('2d'))])",
+      );
+    const before = await drawn();
+    await page.getByRole('button', { name: 'Share', exact: true }).first().click();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'SVG' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toMatch(/^gmsi-.*2026-10-31\.svg$/);
+    const file = await readFile(await saved.path(), 'utf8');
+    const { size, names, texts, line } = await page.evaluate<{
+      size: [number, number];
+      names: string[];
+      texts: string[];
+      line: string;
+    }>(`(() => {
+      const all = [...new DOMParser().parseFromString(${JSON.stringify(file)}, 'image/svg+xml').querySelectorAll('*')];
+      return {
+        size: ['width', 'height'].map((side) => Number(all[0].getAttribute(side))),
+        names: [...new Set(all.map(({ localName }) => localName))].sort(),
+        texts: all.filter(({ localName }) => localName === 'text').map(({ textContent }) => textContent),
+        line: all.find((one) => one.getAttribute('stroke') === '#1f6f6b' && one.getAttribute('stroke-width') === '1.75').getAttribute('d'),
+      };
+    })()`);
+    expect(size[0] / size[1]).toBeCloseTo(16 / 9, 2);
+    expect(names).toEqual(['clipPath', 'defs', 'g', 'path', 'rect', 'svg', 'text']);
+    const days = await sqlIn(loaded.warehouse.db)`
+      select from gmsi.sentiment_by_day
+      where country = 'US' and topic = 'Inflation-Food' and day between '2026-10-02' and '2026-10-31' and all_count > 0`;
+    expect(days.length).toBeGreaterThan(25);
+    expect(line.split(/[ML]/).slice(1)).toHaveLength(days.length);
+    const title = await page.locator('.headline h2').first().innerText();
+    const said = texts.join(' ').replaceAll('\u00a0', ' ');
+    expect(said).toContain(title.replaceAll('\u00a0', ' ').replace('\u0001\uffff', ''));
+    expect(said).toMatch(/Source: gmsi, made-up data\. As of \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/);
+    expect(texts).toEqual(
+      expect.arrayContaining(['score', 'US · Inflation-Food', `NO · ${odd.replace('\u0001\uffff', '')}`]),
+    );
+    expect(await drawn()).toEqual(before);
+    expect(await page.evaluate<string>('Path2D.name')).toBe('Path2D');
   });
 });
 

@@ -88,17 +88,21 @@ function Ways({ answer, title, chart, from }: Omit<Sharing, 'of'> & { answer: An
           </dd>
           <dt>Picture</dt>
           <dd>
-            <button
-              type="button"
-              onClick={() =>
-                void import('./draw/picture.ts').then(({ savePicture }) =>
-                  savePicture(chart, { title: named, name, at: pinned }),
-                )
-              }
-            >
-              PNG
-            </button>
-            <span class="quiet">A slide, 16:9.</span>
+            {/* Plots can be drawn as vectors; other charts are tables. */}
+            {(chart === '.chart' ? (['png', 'svg'] as const) : (['png'] as const)).map((type) => (
+              <button
+                key={type}
+                type="button"
+                onClick={() =>
+                  void import('./draw/picture.ts').then(({ savePicture }) =>
+                    savePicture(chart, type, { title: named, name, at: pinned }),
+                  )
+                }
+              >
+                {type.toUpperCase()}
+              </button>
+            ))}
+            <span class="quiet">Slides, 16:9.</span>
           </dd>
         </>
       )}

@@ -8,6 +8,7 @@ import { drawDays, drawGaps, drawLabels, drawMarks, drawUnit, inks, type Pen, pe
 import { allHeadlines, type Chart, changeAt, isLoaded, type Line, meanAt } from './points.ts';
 import { threeOf } from './scales.ts';
 import { lookAt, markers, mostTogether } from './sign.tsx';
+import { plots } from './vectors.ts';
 
 const axisWidth = 52;
 /** More series than may be together have a panel each, at least so large. */
@@ -145,7 +146,13 @@ function sheetOf(into: HTMLElement, chart: Chart, shown: Shown, heard: Heard) {
         },
       };
       const all = { ...Object.fromEntries(drawing), setCursor: [setCursor], setSelect: [choose] };
-      return new uPlot({ ...common, hooks: all }, [sheet.middles, ...data.map((one) => [...one])], into);
+      const made = new uPlot(
+        { ...common, hooks: all },
+        [sheet.middles, ...data.map((one) => [...one])],
+        into,
+      );
+      plots.set(made.ctx.canvas, made);
+      return made;
     },
   };
   const choose = (plot: uPlot) => {
@@ -337,8 +344,8 @@ function pointsOf(place: number | null): uPlot.Series.Points.Filter {
 }
 
 function marksOf({ place }: Line): uPlot.Series.Points.PathBuilder {
-  const marker = new Path2D(markers[lookAt(place)]);
   return (plot, of, first, last, chosen) => {
+    const marker = new Path2D(markers[lookAt(place)]);
     const fill = new Path2D();
     const { pxRatio } = uPlot;
     for (const index of chosen ?? range(first, last + 1)) {

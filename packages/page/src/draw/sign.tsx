@@ -28,3 +28,21 @@ export function Sign({ place }: { place: number }) {
     </svg>
   );
 }
+
+/** Draws a sample of a hatch or a ring, as legends have it. */
+export function Sample({ of }: { of: 'hatch' | 'ring' }) {
+  return (
+    <svg class="swatch" aria-hidden="true" viewBox="0 0 12 12">
+      {of === 'hatch' && (
+        <>
+          <path d="M.5 .5h11v11h-11z" fill="var(--never)" />
+          <path
+            d="M.5 3.5l3 -3M.5 7.5l7 -7M.5 11.5l11 -11M4.5 11.5l7 -7M8.5 11.5l3 -3"
+            stroke="var(--pending)"
+          />
+        </>
+      )}
+      <path d={of === 'hatch' ? 'M.5 .5h11v11h-11z' : 'M.5 6a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0z'} />
+    </svg>
+  );
+}

@@ -21,9 +21,9 @@ import {
   stateWords,
   storyOfMove,
 } from '../../draw/points.ts';
-import { Sign } from '../../draw/sign.tsx';
+import { Sample, Sign } from '../../draw/sign.tsx';
 import { counted, number, percent, score } from '../../numbers.ts';
-import { Answered, Swatch, Titled, useWidth } from '../../parts.tsx';
+import { Answered, Titled, useWidth } from '../../parts.tsx';
 import { Share } from '../../share.tsx';
 import { dayOf, moment, zone } from '../../time.ts';
 import { AsOf } from './as-of.tsx';
@@ -301,13 +301,13 @@ function Legend({ chart }: { chart: Chart }) {
       ))}
       {(has('missing') || has('incomplete')) && (
         <span class="quiet">
-          <Swatch kind="hatched" />
+          <Sample of="hatch" />
           not loaded, or not complete yet
         </span>
       )}
       {rings.some(Boolean) && (
         <span class="quiet">
-          <Swatch kind="ring" />
+          <Sample of="ring" />
           {rings.filter(Boolean).join(', or ')}
         </span>
       )}
