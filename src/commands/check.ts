@@ -227,7 +227,8 @@ function nextOf(reports: readonly Report[]): string {
     const failed = results.find(({ result }) => result === 'failed');
     if (failed) return nextStep(`check ${typedJob(job.path)} --only ${typed(failed.check.name)} --rows 100`);
   }
-  return nextStep(`export ${typedJob(reports[0]!.job.path)}`);
+  const hasWarned = reports.some(({ results }) => results.some(({ result }) => result === 'warned'));
+  return hasWarned ? '' : nextStep(`export ${typedJob(reports[0]!.job.path)}`);
 }
 
 function reportAsJson({ job, scope, results }: Report) {

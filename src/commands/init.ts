@@ -202,7 +202,7 @@ async function tryOut(
     progress.stop(`${lookups.countries.length} countries, ${lookups.topics.length} topics`);
     return { lookups, warehouse: warehouse.description };
   } catch (error) {
-    progress.error(`The ${isOf} does not work yet`);
+    progress.error(`The ${isOf} cannot be used yet`);
     if (!(error instanceof GmsiError)) throw error;
     return { isOf, error };
   }
@@ -260,7 +260,8 @@ async function firstJob(
     { flag: 'wx' },
   );
   written.push(pathOf(name));
-  const kept = reserve === undefined ? '' : ` Backfills leave ${number(reserve)} requests a month to syncs.`;
+  const kept =
+    reserve === undefined ? '' : ` Backfills leave ${number(reserve)} of the month's requests to syncs.`;
   say('success', `Saved to ${pathOf(name)}.${kept} ${aboutExamples(process.cwd())}`);
   return name;
 }

@@ -180,7 +180,7 @@ export const demo = gmsiCommand(
       if (again.outcome !== 'done') return exitCodeOfOutcome(again.outcome);
       // One that warns of a burst of news. All of them would take as long as the load.
       if (!(await passesCheck(demo, warehouse.patient, demoJob!, 'volume')))
-        say(`A check noticed days with unusually many headlines: ${asTyped(`check ${typedJob(path)}`)}\n\n`);
+        say(`A check noticed days with unusually many headlines: npx gmsi check ${typedJob(path)}\n\n`);
     }
     if (session.json) {
       const { totals, windows, outcome, seconds, budget } = summary;

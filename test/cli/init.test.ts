@@ -62,8 +62,8 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await answer('Name of the job', ['\r']);
     expect(await terminal.ended).toBe(0);
 
-    expect(terminal.written).toMatch(/The warehouse does not work yet[\s\S]*refuses the user/);
-    expect(terminal.written).toMatch(/The service does not work yet[\s\S]*401/);
+    expect(terminal.written).toMatch(/The warehouse cannot be used yet[\s\S]*refuses the user/);
+    expect(terminal.written).toMatch(/The service cannot be used yet[\s\S]*401/);
     expect(terminal.written).not.toMatch(/INFO|WARN/);
     const lines = stripVTControlCharacters(terminal.written).match(/^(■|◆ {2}Service|│ +→).*/gm) ?? [];
     expect(lines).toHaveLength(5);

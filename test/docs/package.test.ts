@@ -92,7 +92,7 @@ describe('the package', () => {
 
   it('holds what its pages link to, but for what only a checkout has', () => {
     const onlyInCheckout =
-      /^(CONTRIBUTING\.md|SECURITY\.md|src\/|test\/|bench\/|Dockerfile|docker-compose\.yml|\.github\/|docs\/pictures\/)/;
+      /^(CONTRIBUTING\.md|src\/|test\/|bench\/|Dockerfile|docker-compose\.yml|\.github\/|docs\/pictures\/)/;
     const pages = [...packed].filter((path) => path.endsWith('.md'));
     const broken = pages.flatMap((page) =>
       [...readFileSync(`${root}${page}`, 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]

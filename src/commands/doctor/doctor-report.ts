@@ -124,7 +124,7 @@ async function refuseGone(db: Warehouse, owner: string): Promise<void> {
 async function space(db: Warehouse): Promise<string> {
   if (await isReadOnly(db)) throw new NotChecked('the warehouse can only be read');
   if (!(await tryWriting(db))) throw new NotChecked('the user may not create temporary tables');
-  return 'enough to write 4 MB';
+  return 'enough (4 MB were written)';
 }
 
 async function privileges(db: Warehouse): Promise<string> {
@@ -151,7 +151,7 @@ async function privileges(db: Warehouse): Promise<string> {
 
 async function logins(db: Warehouse): Promise<Told> {
   const names = await compiledLogins(db);
-  if (names.length === 0) return 'off for every login that reads';
+  if (names.length === 0) return 'JIT is off for all that read';
   return {
     found: `queries of ${firstOf(names, ', ')} may take minutes, because PostgreSQL compiles their plans (JIT)`,
     fix: names.map((name) => `alter role ${name} set jit = off;`).join(' '),

@@ -57,6 +57,6 @@ function mixedUp(origin: ServedBy): ConfigError {
   const [real, made] = ['real headlines', 'made-up headlines from a sandbox'];
   const [held, others] = origin === 'sandbox' ? [made, real] : [real, made];
   return new ConfigError(`This warehouse contains ${held}; gmsi does not mix in ${others}.`, {
-    hint: 'Set DATABASE_URL to another database, or GMSI_HOME to another folder.',
+    hint: `${origin === 'sandbox' ? 'Remove the demo (gmsi demo --remove), or set' : 'Set'} DATABASE_URL to another database, or GMSI_HOME to another folder.`,
   });
 }
