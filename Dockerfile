@@ -26,7 +26,7 @@ RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
     && node -e 'require("@duckdb/node-api")'
 
 FROM ${BASE}
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 LABEL org.opencontainers.image.title="gmsi-etl" \
       org.opencontainers.image.description="Loads the GMSI headline feeds into PostgreSQL" \
       org.opencontainers.image.licenses="MIT" \
