@@ -165,8 +165,8 @@ describe('a warehouse', () => {
     ],
     [
       'whose functions a newer version has made',
-      `update gmsi.kysely_migration set checksum = 'x', version = '0.10.0' where name = 'repeatable'`,
-      /schema is newer than this program: gmsi 0\.10\.0 has applied repeatable, and this is gmsi /,
+      `update gmsi.kysely_migration set checksum = 'x', version = '1.10.0' where name = 'repeatable'`,
+      /schema is newer than this program: gmsi 1\.10\.0 has applied repeatable, and this is gmsi /,
     ],
     [
       'of another build',
