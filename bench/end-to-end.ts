@@ -20,7 +20,7 @@ interface Other {
 }
 
 export function benchEndToEnd(server: BenchServer): Promise<Verdict[]> {
-  return compare(server, { name: 'the script', load: afternoonsScript, atLeast: 2.4 });
+  return compare(server, { name: 'the script', load: afternoonsScript, atLeast: 1.5 });
 }
 
 /** Wants a `python3` that has dlt. */
