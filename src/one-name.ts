@@ -10,7 +10,7 @@ export function oneName(name: string): string {
     .trim();
 }
 
-/** Has nothing that is written in two ways, like nearly all names: to replace nothing takes ten times as long. */
+/** Matches names that need no change, as nearly all do: testing that is much faster than changing nothing. */
 const plain = /^[!-~]*$/;
 
 /** Returns the one of several names that is the same name; a name that stands there as it is wins. */

@@ -54,14 +54,13 @@ export function checkNames(names: readonly string[], line?: number): void {
   refuseExport(names);
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
   if (twice !== undefined) throw new FileRefused(`has the column "${twice}" twice`, { line });
-  // Assigning `__proto__` to a record would not add a field.
   if (names.includes('__proto__')) throw new FileRefused('has a column "__proto__"', { line });
   if (names.length > mostColumns) throw new FileRefused(`has more than ${mostColumns} columns`, { line });
 }
 
 /**
- * Returns what makes records of the rows of a table: with the fields that every record gets, if the table has none of that name, and
- * without columns that have no name.
+ * Returns a function that turns the rows of a table into records. They also have the fields that every record gets, unless the table
+ * has such a column, and none of a column without a name.
  */
 export function tableRecords(
   header: readonly string[],

@@ -65,7 +65,7 @@ export function arrayParameter(values: readonly (Value | null)[], type: ColumnTy
   // Dimensions, a flag that nulls may occur, the type of the elements, the length, the lower bound.
   for (const word of [1, 1, oid, values.length, 1]) at = buffer.writeInt32BE(word, at);
   for (const value of values) {
-    reserve(at, typeof value === 'string' ? 5 + 3 * value.length : 32);
+    reserve(at, 32 + (typeof value === 'string' ? 3 * value.length : 0));
     const begins = at + 4;
     const ends = value === null ? begins : write(value, begins);
     buffer.writeInt32BE(value === null ? -1 : ends - begins, at);
@@ -84,7 +84,7 @@ const writers: Readonly<Record<ColumnType, { oid: number; write(value: Value, at
   uuid: {
     oid: 2950,
     write(value, at) {
-      const written = buffer.write(String(value).replaceAll('-', ''), at, 16, 'hex');
+      const written = buffer.write(String(value).replaceAll('-', ''), at, 'hex');
       if (written !== 16) throw new TypeError(`"${value}" is not a UUID.`);
       return at + 16;
     },
@@ -111,7 +111,7 @@ const beginOf2000 = Date.UTC(2000) * 1000;
 
 const mostKept = 1024 * 1024;
 
-/** Where each array is written, since nobody knows its length before. */
+/** Where each array is written: its length is known only then. */
 let buffer = Buffer.allocUnsafe(mostKept);
 
 function reserve(at: number, bytes: number): void {

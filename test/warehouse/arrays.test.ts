@@ -48,6 +48,7 @@ describe('a column sent as an array', () => {
   test.each([
     ['uuid', 'not an id'],
     ['uuid', '00000000-0000-4000-8000-00000000000'],
+    ['uuid', '00000000-0000-4000-8000-00000000000000'],
     ['timestamptz', 'infinity'],
   ] as const)('refuses the %s "%s", rather than send another one', (type, value) => {
     expect(() => arrayParameter([value], type)).toThrow(TypeError);

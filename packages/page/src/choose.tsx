@@ -87,7 +87,7 @@ export function Choose(props: {
   }, []);
   const add = (text: string) => {
     if (text === '') return;
-    const [, all] = groups.find(([name]) => name === text) ?? [];
+    const [, all] = groups.find(([name]) => name.toLowerCase() === text.toLowerCase()) ?? [];
     const [found] = findNames(choices, text);
     if (choices.length === 0) return 'The list is still loading.';
     if (!found) return `Nothing in the list is called "${text}".`;
@@ -104,7 +104,11 @@ export function Choose(props: {
             type="button"
             class="chip"
             title={name}
-            onClick={() => onChange(chosen.filter((one) => one !== code))}
+            onClick={({ currentTarget }) => {
+              // It goes, and the focus must not.
+              currentTarget.closest('.choose')!.querySelector('input')!.focus();
+              onChange(chosen.filter((one) => one !== code));
+            }}
           >
             <span>{code}</span>
             <span class="quiet" aria-hidden="true">
@@ -114,7 +118,12 @@ export function Choose(props: {
           </button>
         );
       })}
-      {chosen.length > mostChips && <span class="quiet">+ {chosen.length - mostChips}</span>}
+      {chosen.length > mostChips && (
+        <button type="button" class="chip" onClick={() => onChange(chosen.slice(0, mostChips))}>
+          + {chosen.length - mostChips}
+          <span class="hidden"> more chosen: remove</span>
+        </button>
+      )}
       <Field
         label={label}
         placeholder={chosen.length > 0 ? 'add …' : none}

@@ -84,12 +84,15 @@ export function Grid(props: {
   );
   const cellAt = ({ row, column }: Place) => table.current!.tBodies[0]!.rows[row]!.cells[column + 1]!;
   useLayoutEffect(() => {
+    // The cell that Tab came to may be gone.
+    if (!table.current!.querySelector('[tabindex="0"]'))
+      table.current!.querySelector('tbody td')?.setAttribute('tabindex', '0');
     const at = open && cellAt(open);
     at?.setAttribute('aria-current', 'true');
     return () => at?.removeAttribute('aria-current');
   }, [cells, open?.row, open?.column]);
   const placeOf = (target: EventTarget | null) => {
-    const at = target instanceof Element && target.closest('td');
+    const at = target instanceof Element && target.closest<HTMLTableCellElement>('tbody td');
     return at && { row: (at.parentElement as HTMLTableRowElement).sectionRowIndex, column: at.cellIndex - 1 };
   };
   const onKey = (event: KeyboardEvent) => {

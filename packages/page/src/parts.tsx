@@ -188,7 +188,10 @@ export function Field(props: {
           setProblem(undefined);
           setTyped(currentTarget.value);
           // Firefox fills in a suggestion without a change.
-          if (inputType === 'insertReplacementText') enter(currentTarget.value);
+          const isListed = [...(currentTarget.list?.options ?? [])].some(
+            (one) => one.value === currentTarget.value,
+          );
+          if (inputType === 'insertReplacementText' && isListed) enter(currentTarget.value);
         }}
         onChange={({ currentTarget }) => enter(currentTarget.value)}
       />

@@ -51,7 +51,9 @@ export function Share({ of, ...others }: Sharing) {
         // There before it is shown, so that its first button gets the focus, and until it is hidden, so that the focus comes back.
         onBeforeToggle={({ newState, currentTarget }) =>
           newState === 'open' &&
-          setTitle(currentTarget.closest('section, .headline')?.querySelector('h2')?.textContent ?? '')
+          setTitle(
+            currentTarget.closest('section:has(h2), .headline')?.querySelector('h2')?.textContent ?? '',
+          )
         }
         onToggle={({ newState }) => newState === 'closed' && setTitle(undefined)}
       >

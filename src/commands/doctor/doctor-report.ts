@@ -151,7 +151,7 @@ async function privileges(db: Warehouse): Promise<string> {
 
 async function logins(db: Warehouse): Promise<Told> {
   const names = await compiledLogins(db);
-  if (names.length === 0) return 'JIT is off for all that read';
+  if (names.length === 0) return 'JIT is off for every login that reads';
   return {
     found: `queries of ${firstOf(names, ', ')} may take minutes, because PostgreSQL compiles their plans (JIT)`,
     fix: names.map((name) => `alter role ${name} set jit = off;`).join(' '),

@@ -1,9 +1,9 @@
 import type { Row } from '../feed.ts';
 import type { FieldTree } from './read-fields.ts';
-import type { SentRecord } from './sent-record.ts';
+import { itself, type SentRecord } from './sent-record.ts';
 import { storableJson } from './storable-json.ts';
 
-/** What becomes of each field of records with the same names. */
+/** Which column each field fills, of records with the same names. */
 export interface Layout {
   readonly names: readonly string[];
   /** True once a load has noted its names. */
@@ -20,7 +20,7 @@ export interface Layout {
 export function layoutOf(names: readonly string[], tree: FieldTree): Layout {
   const steps = names.map((name) => {
     const field = tree.get(name);
-    const last = { value: undefined as unknown, json: '' };
+    const last = { value: undefined as unknown, jsonOf: itself, json: '' };
     return { isExtra: field === undefined, target: field?.target, name: storableJson(name), last };
   });
   return {
@@ -34,10 +34,11 @@ export function layoutOf(names: readonly string[], tree: FieldTree): Layout {
         const value = values[at];
         if (isExtra) {
           if (value === undefined) return undefined;
-          // Many records have the same in it as the one before.
-          if (value !== last.value) {
+          // Often it is the same as in the record before.
+          if (value !== last.value || fields.jsonOf !== last.jsonOf) {
             last.json = storableJson(fields.jsonOf(value, at), 1);
             last.value = value;
+            last.jsonOf = fields.jsonOf;
           }
           extra += `${extra === '' ? '{' : ','}${name}:${last.json}`;
         } else if (value !== null && value !== '') {

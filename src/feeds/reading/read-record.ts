@@ -124,7 +124,7 @@ function identify(identity: RecordIdentity | EntryIdentity, row: Row): boolean {
   return true;
 }
 
-/** Fills the identity of a row whose record has an id that is no UUID, or neither id nor text. */
+/** Fills the identity of a row whose record has an id that is not a UUID, or neither id nor text. */
 function identifyByRecord(identity: RecordIdentity, reading: Reading): void {
   const { row, record } = reading;
   const id = row[identity.id];

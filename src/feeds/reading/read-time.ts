@@ -87,4 +87,4 @@ export function microsecondsOf(time: string): number {
   return microseconds;
 }
 
-let lastCounted = { time: '', microseconds: Number.NaN };
+let lastCounted = { time: '1970-01-01T00:00:00Z', microseconds: 0 };

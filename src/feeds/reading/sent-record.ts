@@ -27,7 +27,7 @@ export class SentRecord {
   }
 }
 
-/** Returns a record as the values of its fields; `undefined` if it is no object. */
+/** Returns a record as the values of its fields; `undefined` if it is not an object. */
 export function sentRecord(record: unknown): SentRecord | undefined {
   if (record instanceof SentRecord) return record;
   if (!isJsonObject(record)) return undefined;
@@ -35,7 +35,7 @@ export function sentRecord(record: unknown): SentRecord | undefined {
 }
 
 /** For values that are as JSON has them. */
-export const itself = (value: unknown) => value;
+export const itself: Fields['jsonOf'] = (value) => value;
 
 /** Returns a record as a page has it. */
 export function asSent(record: unknown): unknown {

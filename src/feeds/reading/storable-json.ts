@@ -7,6 +7,7 @@ const tooDeep = `nested deeper than ${deepestKept} levels`;
  * Returns JSON text that `jsonb` accepts. NUL characters and lone surrogates (in keys, too) become U+FFFD; NaN and infinities
  * become strings. Replaces values nested deeper than `deepestKept` levels by a short text, because neither JSON.stringify nor
  * PostgreSQL can handle unlimited nesting.
+ * @param depth levels of nesting around the value
  */
 export function storableJson(value: unknown, depth = 0): string {
   const text = JSON.stringify(isPlain(value, depth) ? value : madePlain(value, depth));

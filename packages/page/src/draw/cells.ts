@@ -60,14 +60,14 @@ export function inWords(one: Found | undefined, days: number): string {
 }
 
 /** The least share of a part of a bar: every part is visible, however short it is. */
-const leastPart = 0.06;
+const leastPart = 0.02;
 
 /** Returns how a series is drawn: from its first day to its last, with a frame if any day failed. */
 export function barOf({ timeline, failed }: Found): Cell {
   const spans = spansOf(timeline);
   const days = sum(spans, ([, length]) => length);
   const ends = cumsum(spans, ([, length]) => Math.max(length / days, leastPart));
-  const at = (place: number) => `${Math.round((100 * (ends[place] ?? 0)) / ends.at(-1)!)}%`;
+  const at = (place: number) => `${Math.round((1000 * (ends[place] ?? 0)) / ends.at(-1)!) / 10}%`;
   const parts = spans.map(([state], place) => `var(--${state}) ${at(place - 1)} ${at(place)}`);
   return { background: `linear-gradient(to right, ${parts.join(', ')})`, isFailed: failed > 0 };
 }
